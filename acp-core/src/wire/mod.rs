@@ -1,0 +1,1 @@
+//! Layer 1: bytes and JSON; no protocol state.
