@@ -1,0 +1,343 @@
+//! What the host is told, in the order of the wire. A client cannot be told what only an agent is told.
+
+use alloc::boxed::Box;
+
+use crate::{
+    error::{CloseReason, Violation},
+    ticket::{
+        IncomingKey, InitializeTicket, PermissionTicket, RequestKey, SessionKey, SessionTicket, Ticket, TurnKey,
+        TurnTicket,
+    },
+    wire::{ErrorObject, Method, MethodName, Payload, PermissionOptionKind, StopReason},
+};
+
+/// What either end is told.
+#[derive(Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Common {
+    /// The peer asks for something. Answer with `respond`.
+    Request {
+        /// The right to answer.
+        ticket: Ticket,
+        /// What is asked.
+        method: MethodName,
+        /// The session it names, if that is known here.
+        session: Option<SessionKey>,
+        /// The parameters, as they came.
+        params: Option<Payload>,
+    },
+    /// The peer, or the end of the turn or the connection, asks to cancel a request that you were told of. Told once. It
+    /// stays yours to answer: with a result, or with an error of code -32800.
+    CancelRequested(IncomingKey),
+    /// A notification.
+    Notification {
+        /// What is told.
+        method: MethodName,
+        /// The parameters, as they came.
+        params: Option<Payload>,
+    },
+    /// A request of ours is resolved. Told once for each, whatever happens.
+    Resolved {
+        /// Which one.
+        request: RequestKey,
+        /// Its session: the one it was sent in, or the one it opened.
+        session: Option<SessionKey>,
+        /// What became of it.
+        outcome: Outcome,
+    },
+    /// The peer did something against the protocol.
+    Violation(Violation),
+    /// The connection is over. Told last, and once.
+    Closed(CloseReason),
+}
+
+/// What a client is told.
+#[derive(Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClientAction {
+    /// The agent reports progress: a `session/update`.
+    Update {
+        /// The session, or `None` if this connection knows none of that id.
+        session: Option<SessionKey>,
+        /// What it belongs to.
+        origin: Origin,
+        /// The parameters, as they came: `sessionId` and `update`.
+        params: Payload,
+    },
+    /// The agent asks for permission. Answer with `decide`.
+    PermissionRequested {
+        /// The right to answer.
+        ticket: PermissionTicket,
+        /// The session.
+        session: SessionKey,
+        /// The turn that runs there, if one of ours does.
+        turn: Option<TurnKey>,
+        /// What is offered.
+        offer: Offer,
+        /// The parameters, as they came.
+        params: Payload,
+    },
+    /// A permission request that you were told of is void: it was answered `cancelled`. Take the dialog down.
+    PermissionRevoked(IncomingKey),
+    /// A prompt turn of ours is over. Told once for each.
+    TurnEnded {
+        /// The session.
+        session: SessionKey,
+        /// The turn.
+        turn: TurnKey,
+        /// What was asked and what the wire said, in one word.
+        settlement: Settlement,
+        /// What the wire said.
+        outcome: Outcome,
+    },
+    /// A cancel could not be delivered. The turn goes on; ask again.
+    CancelUndelivered {
+        /// The turn.
+        turn: TurnKey,
+        /// Whether a Stop has to be asked again.
+        stop: bool,
+        /// Whether a Steer has to be asked again.
+        steer: bool,
+    },
+    /// What either end is told.
+    Common(Common),
+}
+
+/// What an agent is told.
+#[derive(Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AgentAction {
+    /// The client opens the connection. Answer with `accept_initialize`.
+    Initialize {
+        /// The right to answer.
+        ticket: InitializeTicket,
+        /// The version that will be answered.
+        version: u16,
+        /// The parameters, as they came.
+        params: Payload,
+    },
+    /// The client opens a session: new, load, resume or fork. Answer with `accept_session`.
+    SessionRequested {
+        /// The right to answer.
+        ticket: SessionTicket,
+        /// Which of them.
+        method: Method,
+        /// The session to load or resume, in which updates may be sent before the answer.
+        session: Option<SessionKey>,
+        /// The parameters, as they came.
+        params: Payload,
+    },
+    /// A prompt turn begins. End it with `end_turn`.
+    Prompt {
+        /// The right to end it.
+        ticket: TurnTicket,
+        /// The parameters, as they came.
+        params: Payload,
+    },
+    /// A prompt that was handed on early is cancelled, and was answered so: have the backend drop it. Always told before
+    /// the [`AbortTurn`](Self::AbortTurn) of the same cancel, after which the backend would start it.
+    DropQueued {
+        /// The session.
+        session: SessionKey,
+        /// The turn that will not run.
+        turn: TurnKey,
+    },
+    /// Stop the turn's model stream and tools, then end it with `end_turn`: it will be answered `cancelled` whatever you
+    /// say. Its requests to the client are resolved already.
+    AbortTurn {
+        /// The session.
+        session: SessionKey,
+        /// The turn.
+        turn: TurnKey,
+        /// Who wants it.
+        cause: CancelCause,
+        /// Whether you were told before: signal again, nothing else is new.
+        again: bool,
+    },
+    /// A turn was answered `cancelled` because its host did not end it in time. Its ticket is worth nothing now.
+    TurnForced {
+        /// The session.
+        session: SessionKey,
+        /// The turn.
+        turn: TurnKey,
+    },
+    /// A cancel arrived and no turn runs there. Nothing to do, unless you work without a prompt.
+    IdleCancel {
+        /// The session.
+        session: SessionKey,
+    },
+    /// The client closes a session, and its turns are over: release what it owns, then `respond`.
+    CloseSession {
+        /// The right to answer.
+        ticket: Ticket,
+        /// The session, which is gone once you have answered.
+        session: SessionKey,
+    },
+    /// What either end is told.
+    Common(Common),
+}
+
+impl From<Common> for ClientAction {
+    fn from(common: Common) -> Self {
+        Self::Common(common)
+    }
+}
+
+impl From<Common> for AgentAction {
+    fn from(common: Common) -> Self {
+        Self::Common(common)
+    }
+}
+
+/// What became of a request of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The peer's result, as it came.
+    Result(Payload),
+    /// The peer said no.
+    Error(ErrorObject),
+    /// The peer's answer cannot be read.
+    Invalid {
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// The peer's answer was longer than a line may be, and was skipped.
+    TooLong {
+        /// Bytes of the answer.
+        size: u64,
+        /// Bytes a line may have.
+        limit: usize,
+    },
+    /// Its turn was cancelled, so nobody waits for the answer any more.
+    Cancelled(CancelCause),
+    /// Its time ran out.
+    TimedOut,
+    /// The transport could not deliver it.
+    Undelivered,
+    /// The connection ended first.
+    Closed,
+}
+
+/// Who ended a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CancelCause {
+    /// `session/cancel`.
+    Session,
+    /// `$/cancel_request` for this prompt.
+    Request,
+    /// `session/close`.
+    CloseSession,
+    /// The connection ends.
+    Closing,
+}
+
+/// What an update belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Origin {
+    /// History, before `session/load` or `session/resume` was answered.
+    Replay,
+    /// The turn that runs.
+    Turn(TurnKey),
+    /// No turn of ours: work of the agent's own, or news about the session.
+    OutOfTurn,
+    /// It arrived before the answer that made its session known.
+    Early,
+}
+
+/// What a permission request offers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Offer {
+    /// The tool call it is about.
+    pub tool_call: Box<str>,
+    /// The options that can be chosen, in the order of the wire.
+    pub options: Box<[PermissionOption]>,
+    /// Parts that could not be read and were left out, by path.
+    pub dropped: Box<[Box<str>]>,
+}
+
+/// One option of a permission request.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct PermissionOption {
+    /// What is answered if it is chosen.
+    pub id: Box<str>,
+    /// What it means.
+    pub kind: PermissionOptionKind,
+}
+
+impl Offer {
+    /// The first option of one of these kinds.
+    #[must_use]
+    pub fn first(&self, kinds: &[PermissionOptionKind]) -> Option<&PermissionOption> {
+        self.options.iter().find(|option| kinds.contains(&option.kind))
+    }
+}
+
+/// What a permission request is answered with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Decision {
+    /// The option of this id. One that was not offered counts as [`Cancelled`](Self::Cancelled): nothing fails open.
+    Select(Box<str>),
+    /// None: the outcome `cancelled`.
+    Cancelled,
+}
+
+/// How a prompt turn ends, as its agent says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TurnEnd {
+    /// With this stop reason.
+    Stop(StopReason),
+    /// With this error.
+    Error(ErrorObject),
+}
+
+/// What was asked and what the wire said about a turn of ours.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Settlement {
+    /// It ended by itself, for this reason.
+    Ended(StopReason),
+    /// It was cancelled, as we asked.
+    Cancelled,
+    /// It was cancelled, and nobody here had asked.
+    CancelledUnasked,
+    /// We had asked to cancel it, and it ended by itself all the same, for this reason.
+    EndedAlthoughCancelled(StopReason),
+    /// It failed: see the outcome. The agent's view of the session may differ from ours.
+    Failed,
+    /// The connection ended first.
+    Closed,
+}
+
+/// What became of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Delivery {
+    /// It is queued, as it was given.
+    Queued,
+    /// It is queued as `cancelled`: the turn had been cancelled, or the choice was not one of those offered.
+    AsCancelled,
+    /// It is queued as an error of code -32800: it said `cancelled`, and nobody had asked.
+    AsWithdrawn,
+    /// It is queued as an error of code -32603: it was too long for a line, or for what may wait to be written.
+    AsError,
+    /// Nobody waits for it any more. Nothing is queued.
+    TooLate,
+}
+
+/// What became of the wish to cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Cancellation {
+    /// The cancel is queued.
+    Requested,
+    /// A cancel is queued or was sent already: this one shares its fate.
+    AlreadyRequested,
+    /// It is over. Nothing is sent.
+    Moot,
+}

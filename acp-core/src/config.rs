@@ -1,0 +1,223 @@
+//! All policy in one place, with the reason beside each default.
+
+use alloc::{boxed::Box, collections::BTreeSet};
+use core::time::Duration;
+
+use smallvec::SmallVec;
+use thiserror::Error;
+
+use crate::{machine::Overlap, wire::code};
+
+/// What a connection may hold, and what happens at each limit. Every count falls back to 0.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of one line, either way, line break excluded. Default 16 MiB: images in base64 fit, a runaway does not.
+    /// A longer line that arrives is skipped and settles only its own request; a longer one of ours is refused.
+    pub line: usize,
+    /// Bytes that may wait to be written. Default 32 MiB. Over it, voluntary sends get `Full`; answers and cancels have
+    /// a reserve on top.
+    pub queued_bytes: usize,
+    /// Bytes beyond [`queued_bytes`](Self::queued_bytes) for each open request of the peer, so that its answer always
+    /// has room. Default 64 KiB. An answer that fits in neither goes out as -32603.
+    pub reserve_per_request: usize,
+    /// Requests of ours that may be open. Default 128. Over it, the next gets `Full`.
+    pub own_requests: usize,
+    /// Requests of the peer's that may be open, prompts apart. Default 128. Over it, the next is answered -32603.
+    pub peer_requests: usize,
+    /// Actions that may wait for the host. Default 1 024. At it, `wants_input` turns false; what was handed in is still
+    /// processed, so one chunk may overshoot.
+    pub actions: usize,
+    /// Sessions. Default 16 384. Over it, a request that would open one is answered -32603, or refused.
+    pub sessions: usize,
+    /// Entries of a batch. Default 1 024. A longer one is answered with one -32600.
+    pub batch: usize,
+    /// Lines without meaning in a row, with no good one between. Default 100. Over it, the connection is closed.
+    pub noise_lines: usize,
+    /// Bytes of such lines. Default 1 MiB. Over it, the connection is closed.
+    pub noise_bytes: usize,
+    /// Updates held for a session whose opening is not answered yet, each. Default 256. Over it, they are told at once,
+    /// flagged as of no known session.
+    pub early_updates: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            line: 16 << 20,
+            queued_bytes: 32 << 20,
+            reserve_per_request: 64 << 10,
+            own_requests: 128,
+            peer_requests: 128,
+            actions: 1024,
+            sessions: 16_384,
+            batch: 1024,
+            noise_lines: 100,
+            noise_bytes: 1 << 20,
+            early_updates: 256,
+        }
+    }
+}
+
+/// What to do with a JSON-RPC batch. ACP v1 speaks of single messages only, its SDKs disagree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Batches {
+    /// Take it, and answer with one array: older peers send them.
+    Accept,
+    /// Answer one -32600, id null, and process nothing.
+    Reject,
+}
+
+/// Every policy of a connection. Start from [`Config::client`] or [`Config::agent`] and change what you need.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Config {
+    /// What may be held.
+    pub limits: Limits,
+    /// The protocol versions spoken. Default: 1. A client asks for the newest of them unless [`offer`](Self::offer)
+    /// says otherwise; an agent answers the asked one, or its newest.
+    pub versions: SmallVec<[u16; 2]>,
+    /// Client: the version to ask for. Default `None`: the newest of [`versions`](Self::versions).
+    pub offer: Option<u16>,
+    /// What becomes of a prompt while another runs. Default: a client refuses it, since the protocol leaves its meaning
+    /// open; an agent queues up to 128, since clients send them.
+    pub overlap: Overlap,
+    /// Client: how long a Stop may go unconfirmed before the connection is closed. Default 10 s, from the first Stop.
+    /// `None` leaves it to the host.
+    pub stop_confirm: Option<Duration>,
+    /// Agent: how long after the first cancel a turn that its host does not end is answered `cancelled` anyway. Default
+    /// 30 s; repeated cancels do not extend it. `None`: never.
+    pub force_cancelled: Option<Duration>,
+    /// Agent: how long `fs/*` and `terminal/*` requests to the client may take. Default 30 s, because a machine answers
+    /// them. Permissions and elicitations have no limit: a person does.
+    pub client_request: Option<Duration>,
+    /// Agent: how long closing a session waits for its turns. Default 5 s.
+    pub close_session: Duration,
+    /// How long, after the end of the input or a local close, accepted requests may still be answered. Default 2 s.
+    pub drain: Duration,
+    /// Close after this long without any line, while nothing is open in either direction. Default `None`: people think.
+    pub idle: Option<Duration>,
+    /// The code for requests before, and a repetition of, `initialize`. Default -32002; the SDKs use -32600.
+    pub not_initialized_code: i64,
+    /// The code for a session that does not exist here. Default -32002 with `data.sessionId`.
+    pub unknown_session_code: i64,
+    /// Whether cancelling a turn also sends `$/cancel_request` for each request that it ends. Default no: support for it
+    /// is optional, and unknown peers may answer it with an error.
+    pub cascade: bool,
+    /// What to do with a batch. Default: accept.
+    pub batches: Batches,
+    /// Requests beyond the protocol that the host serves, extensions (`_…`) apart, which always reach it. Others are
+    /// answered -32601 without asking.
+    pub methods: BTreeSet<Box<str>>,
+}
+
+/// Why a [`Config`] cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A limit of nothing would refuse everything.
+    #[error("`{0}` is 0: give at least 1, or keep the default")]
+    Zero(&'static str),
+    /// A time of nothing would expire at once.
+    #[error("`{0}` is zero: give a time above zero, or `None` for no limit where that is offered")]
+    NoTime(&'static str),
+    /// No version, or version 0, which never was a released one.
+    #[error("`versions` must name at least one protocol version, each above 0")]
+    Versions,
+}
+
+impl Config {
+    /// The defaults of a client.
+    #[must_use]
+    pub fn client() -> Self {
+        Self::with_overlap(Overlap::Refuse)
+    }
+
+    /// The defaults of an agent.
+    #[must_use]
+    pub fn agent() -> Self {
+        Self::with_overlap(Overlap::Queue(128))
+    }
+
+    fn with_overlap(overlap: Overlap) -> Self {
+        Self {
+            limits: Limits::default(),
+            versions: SmallVec::from_slice(&[1]),
+            offer: None,
+            overlap,
+            stop_confirm: Some(Duration::from_secs(10)),
+            force_cancelled: Some(Duration::from_secs(30)),
+            client_request: Some(Duration::from_secs(30)),
+            close_session: Duration::from_secs(5),
+            drain: Duration::from_secs(2),
+            idle: None,
+            not_initialized_code: code::RESOURCE_NOT_FOUND,
+            unknown_session_code: code::RESOURCE_NOT_FOUND,
+            cascade: false,
+            batches: Batches::Accept,
+            methods: BTreeSet::new(),
+        }
+    }
+
+    /// Whether a connection can be built from it.
+    ///
+    /// # Errors
+    ///
+    /// Names the first value that is zero or impossible.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let limits = &self.limits;
+        let zero = [
+            ("limits.line", limits.line),
+            ("limits.queued_bytes", limits.queued_bytes),
+            ("limits.reserve_per_request", limits.reserve_per_request),
+            ("limits.own_requests", limits.own_requests),
+            ("limits.peer_requests", limits.peer_requests),
+            ("limits.actions", limits.actions),
+            ("limits.sessions", limits.sessions),
+            ("limits.batch", limits.batch),
+            ("limits.noise_lines", limits.noise_lines),
+            ("limits.noise_bytes", limits.noise_bytes),
+            ("limits.early_updates", limits.early_updates),
+        ];
+        if let Some((name, _)) = zero.into_iter().find(|(_, value)| *value == 0) {
+            return Err(ConfigError::Zero(name));
+        }
+        let times = [
+            ("stop_confirm", self.stop_confirm),
+            ("force_cancelled", self.force_cancelled),
+            ("client_request", self.client_request),
+            ("close_session", Some(self.close_session)),
+            ("drain", Some(self.drain)),
+            ("idle", self.idle),
+        ];
+        if let Some((name, _)) = times.into_iter().find(|(_, time)| *time == Some(Duration::ZERO)) {
+            return Err(ConfigError::NoTime(name));
+        }
+        if self.versions.is_empty() || self.versions.contains(&0) || self.offer == Some(0) {
+            return Err(ConfigError::Versions);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Config, ConfigError};
+    use core::time::Duration;
+
+    #[test]
+    fn zero_and_impossible_values_are_refused_by_name() {
+        assert_eq!(Config::client().check(), Ok(()));
+        assert_eq!(Config::agent().check(), Ok(()));
+        let broken = |change: fn(&mut Config)| {
+            let mut config = Config::agent();
+            change(&mut config);
+            config.check()
+        };
+        assert_eq!(broken(|config| config.limits.line = 0), Err(ConfigError::Zero("limits.line")));
+        assert_eq!(broken(|config| config.drain = Duration::ZERO), Err(ConfigError::NoTime("drain")));
+        assert_eq!(broken(|config| config.idle = Some(Duration::ZERO)), Err(ConfigError::NoTime("idle")));
+        assert_eq!(broken(|config| config.versions.clear()), Err(ConfigError::Versions));
+    }
+}

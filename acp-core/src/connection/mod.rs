@@ -1,0 +1,391 @@
+//! Layer 4: the connection. It translates between the wire and the machines, and keeps no rule of its own.
+//!
+//! The way of the data is one line: bytes → line → envelope → machine → effect → frame or action.
+//!
+//! | file | what stands there |
+//! |---|---|
+//! | `mod` | the contract with an event loop |
+//! | `receive` | lines in: which machine they belong to |
+//! | `answer` | the peer's requests: what is owed, and paying it, batches included |
+//! | `call` | our requests: sending them, and resolving each once |
+//! | `ending` | time and the end: deadlines, draining, closing |
+//! | `turns` | what both ends do about sessions and prompt turns |
+//! | `client`, `client_receive` | the client's commands, and what it makes of the agent's messages |
+//! | `agent`, `agent_receive` | the agent's commands, and what it makes of the client's messages |
+
+mod agent;
+mod agent_receive;
+mod answer;
+mod call;
+mod client;
+mod client_receive;
+mod ending;
+mod receive;
+mod turns;
+
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, VecDeque},
+};
+
+use bytes::Bytes;
+
+use self::{
+    answer::{OpenBatches, Served},
+    call::Call,
+    receive::Noise,
+    turns::Turn,
+};
+use crate::{
+    action::Common,
+    config::{Config, ConfigError},
+    error::{CloseReason, CommandError, Misuse, Violation},
+    machine::{Admission, Handshake, Incoming, Lifecycle, Outgoing},
+    outbox::{Frame, Outbox, Tag},
+    role::Side,
+    session::Sessions,
+    ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
+    time::Timestamp,
+    timers::{Cause, Deadline, Timers},
+    wire::{Capabilities, Deframer, Id},
+};
+
+/// One of the two ends, [`Client`](crate::Client) or [`Agent`](crate::Agent). Sealed.
+pub trait Role: hooks::Hooks {
+    /// What the host at this end is told.
+    type Action: core::fmt::Debug + Eq + core::hash::Hash + From<Common> + Send + 'static;
+    /// Which end it is.
+    const SIDE: Side;
+}
+
+/// Where the role enters: the same message means one thing to a client and another to an agent.
+mod hooks {
+    use super::{Connection, IncomingKey, Role, call::Call};
+    use crate::{
+        action::Outcome,
+        ticket::{SessionKey, TurnKey},
+        wire::{Method, MethodName, Payload},
+    };
+
+    #[expect(unnameable_types, reason = "sealed: nobody else can be a role")]
+    pub trait Hooks: Sized + core::fmt::Debug + Eq + core::hash::Hash + Send + 'static {
+        /// What only this end keeps.
+        type State: core::fmt::Debug + Default + Eq + core::hash::Hash + Send;
+
+        /// A request that may pass: admitted, in the right direction, with params that are an object.
+        fn on_request(conn: &mut Connection<Self>, key: IncomingKey, method: MethodName, params: Option<Payload>)
+        where
+            Self: Role;
+
+        /// A notification of a known method in the right direction.
+        fn on_notification(conn: &mut Connection<Self>, method: Method, params: Option<Payload>)
+        where
+            Self: Role;
+
+        /// The peer asks to cancel a request of its own that is open here. Answers whether that was all there is to do;
+        /// if not, the owner is told.
+        fn on_withdrawn(conn: &mut Connection<Self>, key: IncomingKey) -> bool
+        where
+            Self: Role;
+
+        /// A request of ours is resolved.
+        fn on_resolved(conn: &mut Connection<Self>, id: u64, call: Call, outcome: Outcome)
+        where
+            Self: Role;
+
+        /// The end has begun, with the output standing or not.
+        fn on_ending(conn: &mut Connection<Self>)
+        where
+            Self: Role;
+
+        /// A deadline of this end's own is due.
+        fn on_turn_due(conn: &mut Connection<Self>, turn: TurnKey)
+        where
+            Self: Role;
+
+        /// The time for the turns of a closing session is over.
+        fn on_close_due(conn: &mut Connection<Self>, session: SessionKey)
+        where
+            Self: Role;
+    }
+}
+
+/// One end of an ACP connection, as a state machine: see the [crate documentation](crate) for the loop around it.
+///
+/// Methods come in four kinds. `handle_*` take what happened: they cannot fail, may be called at any time, and after
+/// the end do nothing. `poll_*` give what is to be done: independent of each other, in any order, as often as you like.
+/// Gauges tell, and change nothing. All others are commands: a refused one changed nothing.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Connection<R: Role> {
+    config: Config,
+    now: Timestamp,
+    lifecycle: Lifecycle<CloseReason>,
+    handshake: Handshake,
+    deframer: Deframer,
+    noise: Noise,
+    outgoing: Outgoing<Call>,
+    incoming: Incoming<Id, Served>,
+    batches: OpenBatches,
+    sessions: Sessions,
+    turns: BTreeMap<TurnKey, Turn>,
+    last_turn: u64,
+    /// What the peer, and what we, offered in `initialize`.
+    peer: Capabilities,
+    own: Capabilities,
+    timers: Timers,
+    outbox: Outbox,
+    actions: VecDeque<R::Action>,
+    role: R::State,
+}
+
+impl<R: Role> Connection<R> {
+    /// A connection on which nothing has happened yet.
+    ///
+    /// # Errors
+    ///
+    /// The configuration holds a zero or an impossible value.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
+        Ok(Self {
+            now: Timestamp::ZERO,
+            lifecycle: Lifecycle::Open,
+            handshake: Handshake::Idle,
+            deframer: Deframer::new(config.limits.line),
+            noise: Noise::default(),
+            outgoing: Outgoing::new(config.limits.own_requests),
+            incoming: Incoming::new(config.limits.peer_requests),
+            batches: OpenBatches::default(),
+            sessions: Sessions::new(config.limits.sessions, config.overlap),
+            turns: BTreeMap::new(),
+            last_turn: 0,
+            peer: Capabilities::default(),
+            own: Capabilities::default(),
+            timers: Timers::default(),
+            outbox: Outbox::default(),
+            actions: VecDeque::new(),
+            role: R::State::default(),
+            config,
+        })
+    }
+
+    // ---- in ----------------------------------------------------------------------------------------------------
+
+    /// Bytes of a stream, cut anywhere. Every complete line is processed before this returns.
+    pub fn handle_input(&mut self, mut bytes: &[u8], now: Timestamp) {
+        self.advance(now);
+        while self.lifecycle.is_open() {
+            let Some(framed) = self.deframer.next(&mut bytes) else { break };
+            self.receive_framed(framed);
+        }
+    }
+
+    /// One whole message, from a transport that keeps messages apart.
+    pub fn handle_message(&mut self, message: &Bytes, now: Timestamp) {
+        self.advance(now);
+        if self.lifecycle.is_open() {
+            self.receive_message(message);
+        }
+    }
+
+    /// The peer ended its stream. What it left without a line break is tried as a last line; then turns are cancelled,
+    /// our requests resolve, what is owed may be answered for [`Config::drain`], the output is flushed, and `Closed` is
+    /// told.
+    pub fn handle_eof(&mut self, now: Timestamp) {
+        self.advance(now);
+        if self.lifecycle.is_open() {
+            if let Some(framed) = self.deframer.finish() {
+                self.receive_framed(framed);
+            }
+            self.end(CloseReason::Eof);
+        }
+    }
+
+    /// The stream failed, in either direction: nothing more can be delivered. Everything resolves at once.
+    pub fn handle_lost(&mut self, why: &str, now: Timestamp) {
+        self.advance(now);
+        self.cut(CloseReason::Lost(Box::from(why)));
+    }
+
+    /// Time has passed. Early and repeated calls are harmless.
+    pub fn handle_timeout(&mut self, now: Timestamp) {
+        self.advance(now);
+        while let Some(cause) = self.timers.take_due(self.now) {
+            self.expire(cause);
+        }
+    }
+
+    // ---- out ---------------------------------------------------------------------------------------------------
+
+    /// The next message to write. Handing it out is sending it.
+    pub fn poll_transmit(&mut self) -> Option<Frame> {
+        let (frame, tag) = self.outbox.pop()?;
+        if let Tag::Cancel { session, turn, kind } = tag {
+            self.cancel_sent(session, turn, kind, frame.id());
+        }
+        self.settle_end();
+        Some(frame)
+    }
+
+    /// The next thing the host is told.
+    #[must_use = "an action that is not acted on is lost"]
+    pub fn poll_action(&mut self) -> Option<R::Action> {
+        self.actions.pop_front()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout), if nothing else happens. It does not tell of output that
+    /// waits: write first, then sleep.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Deadline> {
+        self.timers.next()
+    }
+
+    // ---- gauges ------------------------------------------------------------------------------------------------
+
+    /// Whether to read more. False after the end of the input, when the host has [`Limits::actions`] to take, and when
+    /// the peer reads so little that even the reserve for answers is used up.
+    ///
+    /// [`Limits::actions`]: crate::Limits::actions
+    #[must_use]
+    pub fn wants_input(&self) -> bool {
+        self.lifecycle.is_open()
+            && self.actions.len() < self.config.limits.actions
+            && self.outbox.bytes() < self.obligation_room()
+    }
+
+    /// Bytes that wait to be written.
+    #[must_use]
+    pub const fn queued_bytes(&self) -> usize {
+        self.outbox.bytes()
+    }
+
+    /// Bytes of input held: the line that is not complete yet.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.deframer.held()
+    }
+
+    /// Whether `Closed` has been told, or waits to be taken.
+    #[must_use]
+    pub const fn is_closed(&self) -> bool {
+        self.lifecycle.is_closed()
+    }
+
+    /// Why the connection ends, once it does.
+    #[must_use]
+    pub const fn close_reason(&self) -> Option<&CloseReason> {
+        self.lifecycle.reason()
+    }
+
+    /// The protocol version both ends speak, once agreed.
+    #[must_use]
+    pub const fn version(&self) -> Option<u16> {
+        self.handshake.version()
+    }
+
+    /// What the peer offered in `initialize`.
+    #[must_use]
+    pub const fn peer_capabilities(&self) -> Capabilities {
+        self.peer
+    }
+
+    /// The policy in force.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The peer's requests that wait for an answer, oldest first, with their methods.
+    pub fn unanswered(&self) -> impl Iterator<Item = (IncomingKey, &str)> {
+        self.incoming.iter().map(|(key, served)| (IncomingKey(key), served.method.as_str()))
+    }
+
+    /// Our requests that wait for an answer.
+    #[must_use]
+    pub fn unresolved(&self) -> usize {
+        self.outgoing.len()
+    }
+
+    /// The agent's id of a session.
+    #[must_use]
+    pub fn session_id(&self, session: SessionKey) -> Option<&str> {
+        self.sessions.get(session).map(|session| &*session.id)
+    }
+
+    /// The key of the session with this id.
+    #[must_use]
+    pub fn find_session(&self, id: &str) -> Option<SessionKey> {
+        self.sessions.find(id)
+    }
+
+    /// How many sessions there are.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// The turn that runs in a session.
+    #[must_use]
+    pub fn running_turn(&self, session: SessionKey) -> Option<TurnKey> {
+        self.sessions.get(session)?.turns.running().map(TurnKey)
+    }
+
+    /// Whether a turn is not over: it runs, waits, or is being cancelled.
+    #[must_use]
+    pub fn is_live(&self, turn: TurnKey) -> bool {
+        self.turns.contains_key(&turn)
+    }
+
+    // ---- inside ------------------------------------------------------------------------------------------------
+
+    /// Time never runs backwards inside.
+    fn advance(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+    }
+
+    fn tell(&mut self, action: impl Into<R::Action>) {
+        self.actions.push_back(action.into());
+    }
+
+    fn violation(&mut self, violation: Violation) {
+        self.tell(Common::Violation(violation));
+    }
+
+    fn next_turn(&mut self) -> TurnKey {
+        self.last_turn += 1;
+        TurnKey(self.last_turn)
+    }
+
+    /// Whether a command of the host's may send anything at all.
+    fn check_open(&self) -> Result<(), CommandError> {
+        if !self.lifecycle.is_open() {
+            return Err(CommandError::Closed);
+        }
+        match self.handshake.admission() {
+            Admission::Ordinary => Ok(()),
+            Admission::OnlyInitialize | Admission::Nothing => Err(Misuse::NotInitialized.into()),
+        }
+    }
+
+    /// Arms the idle deadline again, or disarms it while anything is open.
+    fn touch_idle(&mut self) {
+        let Some(idle) = self.config.idle else { return };
+        if self.lifecycle.is_open() && self.outgoing.is_empty() && self.incoming.is_empty() {
+            self.timers.arm(Cause::Idle, self.now + idle);
+        } else {
+            self.timers.disarm(Cause::Idle);
+        }
+    }
+
+    /// A message transport could not deliver a frame it had taken. A cancel may then be asked again, a request of ours
+    /// resolves as undelivered; if it was anything else, the streams no longer agree, and the connection ends.
+    pub fn handle_transmit_failed(&mut self, frame: FrameId, now: Timestamp) {
+        self.advance(now);
+        if self.cancel_failed(frame) {
+            return;
+        }
+        match self.outgoing.iter().find(|(_, call)| call.frame == frame).map(|(id, _)| id) {
+            Some(id) => self.resolve_own(id, crate::action::Outcome::Undelivered),
+            None => self.cut(CloseReason::Lost(Box::from("a message could not be delivered"))),
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Ending a child process, step by step.
+/// Placeholder.
+#[derive(Debug)]
+pub struct Shutdown;

@@ -1,0 +1,203 @@
+//! The frames that wait to be written, in order, with their bytes counted.
+
+use alloc::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::{
+    machine::CancelKind,
+    ticket::{FrameId, SessionKey, TurnKey},
+};
+
+/// One message to write. It counts as sent when it is handed out.
+#[derive(Clone, PartialEq, Eq, Hash)]
+#[must_use = "a frame that is not written is lost"]
+pub struct Frame {
+    id: FrameId,
+    line: Bytes,
+}
+
+impl Frame {
+    /// Its name, for `handle_transmit_failed`.
+    #[must_use]
+    pub const fn id(&self) -> FrameId {
+        self.id
+    }
+
+    /// The bytes with the line break: for stdio and sockets.
+    #[must_use]
+    pub fn into_line(self) -> Bytes {
+        self.line
+    }
+
+    /// The bytes without the line break: for transports that keep messages apart.
+    #[must_use]
+    pub fn into_message(mut self) -> Bytes {
+        self.line.truncate(self.line.len().saturating_sub(1));
+        self.line
+    }
+}
+
+impl core::fmt::Debug for Frame {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // Payload text does not belong in logs.
+        write!(f, "Frame({}, {} bytes)", self.id.0, self.line.len())
+    }
+}
+
+/// What the connection has to know again when a frame is handed out, fails, or is withdrawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Tag {
+    Plain,
+    /// A request of ours, by its id.
+    Request(u64),
+    Cancel {
+        session: SessionKey,
+        turn: TurnKey,
+        kind: CancelKind,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Queued {
+    id: FrameId,
+    line: Bytes,
+    tag: Tag,
+}
+
+/// What a frame may take: bytes of the line without its break, and bytes of the whole queue with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) line: usize,
+    pub(crate) total: usize,
+}
+
+/// Why a frame was not queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoRoom {
+    Line { size: usize },
+    Total,
+}
+
+/// The queue of frames.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Outbox {
+    next: u64,
+    bytes: usize,
+    queue: VecDeque<Queued>,
+    /// Where frames are built; each is split off, so that many share one allocation.
+    scratch: BytesMut,
+}
+
+/// Frames are cut from pieces of this size: large enough to share, small enough not to pin much.
+const PIECE: usize = 16 << 10;
+
+impl Outbox {
+    /// Queues what `write` appends, whatever the room: one message, line break included.
+    pub(crate) fn push(&mut self, tag: Tag, write: impl FnOnce(&mut BytesMut)) -> FrameId {
+        self.build(write);
+        self.commit(tag)
+    }
+
+    /// The same, if the message fits. If not, it was never there.
+    pub(crate) fn offer(&mut self, tag: Tag, room: Room, write: impl FnOnce(&mut BytesMut)) -> Result<FrameId, NoRoom> {
+        self.build(write);
+        let size = self.scratch.len();
+        let refused = if size.saturating_sub(1) > room.line {
+            Some(NoRoom::Line { size: size - 1 })
+        } else if self.bytes.saturating_add(size) > room.total {
+            Some(NoRoom::Total)
+        } else {
+            None
+        };
+        match refused {
+            Some(why) => {
+                // Not `clear`: a message of many megabytes must not leave its allocation behind.
+                self.scratch = BytesMut::new();
+                Err(why)
+            }
+            None => Ok(self.commit(tag)),
+        }
+    }
+
+    fn build(&mut self, write: impl FnOnce(&mut BytesMut)) {
+        if self.scratch.capacity() - self.scratch.len() < 256 {
+            self.scratch.reserve(PIECE);
+        }
+        write(&mut self.scratch);
+    }
+
+    fn commit(&mut self, tag: Tag) -> FrameId {
+        let line = self.scratch.split().freeze();
+        let id = FrameId(self.next);
+        self.next += 1;
+        self.bytes += line.len();
+        self.queue.push_back(Queued { id, line, tag });
+        id
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(Frame, Tag)> {
+        let Queued { id, line, tag } = self.queue.pop_front()?;
+        self.bytes -= line.len();
+        Some((Frame { id, line }, tag))
+    }
+
+    /// Takes back the frames of this tag that were not handed out. Answers whether there were any.
+    pub(crate) fn withdraw(&mut self, unwanted: impl Fn(&Tag) -> bool) -> bool {
+        let before = self.queue.len();
+        let bytes = &mut self.bytes;
+        self.queue.retain(|queued| {
+            let keep = !unwanted(&queued.tag);
+            if !keep {
+                *bytes -= queued.line.len();
+            }
+            keep
+        });
+        self.queue.len() < before
+    }
+
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.queue.clear();
+        self.bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NoRoom, Outbox, Room, Tag};
+
+    #[test]
+    fn a_frame_that_does_not_fit_leaves_nothing_behind() {
+        let mut outbox = Outbox::default();
+        let mut offer = |line, total| outbox.offer(Tag::Plain, Room { line, total }, |out| out.extend_from_slice(b"[1]\n"));
+        assert_eq!(offer(2, 100), Err(NoRoom::Line { size: 3 }));
+        assert_eq!(offer(3, 3), Err(NoRoom::Total));
+        assert!(offer(3, 4).is_ok());
+        assert_eq!(offer(3, 4), Err(NoRoom::Total));
+        assert_eq!(outbox.bytes(), 4);
+    }
+
+    #[test]
+    fn bytes_are_counted_in_and_out_and_a_withdrawn_frame_was_never_there() {
+        let mut outbox = Outbox::default();
+        outbox.push(Tag::Plain, |out| out.extend_from_slice(b"{}\n"));
+        outbox.push(Tag::Request(7), |out| out.extend_from_slice(b"[1]\n"));
+        outbox.push(Tag::Plain, |out| out.extend_from_slice(b"3\n"));
+        assert_eq!(outbox.bytes(), 9);
+        assert!(outbox.withdraw(|tag| *tag == Tag::Request(7)));
+        assert!(!outbox.withdraw(|tag| *tag == Tag::Request(7)));
+        assert_eq!(outbox.bytes(), 5);
+        let lines: alloc::vec::Vec<_> = core::iter::from_fn(|| outbox.pop()).map(|(frame, _)| frame).collect();
+        assert_eq!(lines[0].clone().into_line(), &b"{}\n"[..]);
+        assert_eq!(lines[1].clone().into_message(), &b"3"[..]);
+        assert_eq!(outbox.bytes(), 0);
+    }
+}

@@ -1,0 +1,134 @@
+//! The sessions of a connection: the agent's strings, interned to keys with generations.
+
+use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
+
+use crate::{
+    machine::{Overlap, Turns},
+    ticket::SessionKey,
+    wire::Payload,
+};
+
+/// Where a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Stage {
+    /// It is being loaded or resumed.
+    Opening,
+    /// It works.
+    Open,
+    /// It is being closed, and takes no prompt.
+    Closing,
+}
+
+/// One session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Session {
+    /// The agent's id, as text and as JSON.
+    pub(crate) id: Box<str>,
+    pub(crate) id_json: Payload,
+    pub(crate) stage: Stage,
+    pub(crate) turns: Turns,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Slot {
+    generation: u32,
+    session: Option<Session>,
+}
+
+/// All sessions of a connection. Finding one by key takes no search, by id a walk down a tree.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Sessions {
+    limit: usize,
+    overlap: Overlap,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    ids: BTreeMap<Box<str>, SessionKey>,
+}
+
+impl Sessions {
+    pub(crate) const fn new(limit: usize, overlap: Overlap) -> Self {
+        Self { limit, overlap, slots: Vec::new(), free: Vec::new(), ids: BTreeMap::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.ids.len() >= self.limit
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<SessionKey> {
+        self.ids.get(id).copied()
+    }
+
+    pub(crate) fn get(&self, key: SessionKey) -> Option<&Session> {
+        let slot = self.slots.get(key.slot as usize)?;
+        if slot.generation == key.generation { slot.session.as_ref() } else { None }
+    }
+
+    pub(crate) fn get_mut(&mut self, key: SessionKey) -> Option<&mut Session> {
+        let slot = self.slots.get_mut(key.slot as usize)?;
+        if slot.generation == key.generation { slot.session.as_mut() } else { None }
+    }
+
+    /// The key for this id, made if need be. `None`: the limit is reached, or the id cannot be written as JSON.
+    pub(crate) fn intern(&mut self, id: &str, stage: Stage) -> Option<SessionKey> {
+        if let Some(key) = self.find(id) {
+            return Some(key);
+        }
+        if self.is_full() {
+            return None;
+        }
+        let session =
+            Session { id: id.into(), id_json: Payload::new(id).ok()?, stage, turns: Turns::new(self.overlap) };
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                self.slots.push(Slot::default());
+                u32::try_from(self.slots.len() - 1).ok()?
+            }
+        };
+        let place = self.slots.get_mut(slot as usize)?;
+        place.session = Some(session);
+        let key = SessionKey { slot, generation: place.generation };
+        self.ids.insert(id.into(), key);
+        Some(key)
+    }
+
+    pub(crate) fn remove(&mut self, key: SessionKey) -> Option<Session> {
+        let slot = self.slots.get_mut(key.slot as usize)?;
+        if slot.generation != key.generation {
+            return None;
+        }
+        let session = slot.session.take()?;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.ids.remove(&session.id);
+        self.free.push(key.slot);
+        Some(session)
+    }
+
+    /// Every key, in the order of the ids.
+    pub(crate) fn keys(&self) -> Vec<SessionKey> {
+        self.ids.values().copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Overlap, Sessions, Stage};
+
+    #[test]
+    fn the_key_of_a_closed_session_names_nothing_when_its_place_is_used_again() {
+        let mut sessions = Sessions::new(1, Overlap::Refuse);
+        let first = sessions.intern("a", Stage::Open).expect("there is room");
+        assert_eq!(sessions.intern("a", Stage::Open), Some(first), "an id has one key");
+        assert_eq!(sessions.intern("b", Stage::Open), None, "the limit holds");
+        assert!(sessions.remove(first).is_some());
+        let second = sessions.intern("b", Stage::Open).expect("the place is free again");
+        assert_eq!(second.slot, first.slot);
+        assert!(sessions.get(first).is_none() && sessions.get(second).is_some());
+        assert!(sessions.remove(first).is_none());
+        assert_eq!(sessions.len(), 1);
+    }
+}
