@@ -37,14 +37,7 @@ pub enum Common {
         params: Option<Payload>,
     },
     /// A request of ours is resolved. Told once for each, whatever happens.
-    Resolved {
-        /// Which one.
-        request: RequestKey,
-        /// Its session: the one it was sent in, or the one it opened.
-        session: Option<SessionKey>,
-        /// What became of it.
-        outcome: Outcome,
-    },
+    Resolved(Resolved),
     /// The peer did something against the protocol.
     Violation(Violation),
     /// The connection is over. Told last, and once.
@@ -186,6 +179,71 @@ impl From<Common> for ClientAction {
 impl From<Common> for AgentAction {
     fn from(common: Common) -> Self {
         Self::Common(common)
+    }
+}
+
+/// What an adapter looks at before it hands an action on: whom to wake, which token to fire.
+pub trait HostAction: Sized {
+    /// What it says about a turn's token.
+    fn turn_signal(&self) -> Option<TurnSignal>;
+
+    /// A resolved request, taken out for whoever awaits it if `wanted` says so; anything else comes back.
+    ///
+    /// # Errors
+    ///
+    /// It is not one, or not wanted.
+    fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self>;
+}
+
+/// What an action says about a turn's token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TurnSignal {
+    /// The turn begins: make a fresh token.
+    Begin(TurnKey),
+    /// The turn is to stop: fire its token. It is never used again.
+    Abort(TurnKey),
+}
+
+/// A request of ours that is resolved.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Resolved {
+    /// Which one.
+    pub request: RequestKey,
+    /// Its session: the one it was sent in, or the one it opened.
+    pub session: Option<SessionKey>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+impl HostAction for ClientAction {
+    fn turn_signal(&self) -> Option<TurnSignal> {
+        None
+    }
+
+    fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self> {
+        match self {
+            Self::Common(Common::Resolved(resolved)) if wanted(resolved.request) => Ok(resolved),
+            other => Err(other),
+        }
+    }
+}
+
+impl HostAction for AgentAction {
+    fn turn_signal(&self) -> Option<TurnSignal> {
+        match self {
+            Self::Prompt { ticket, .. } => Some(TurnSignal::Begin(ticket.turn)),
+            Self::AbortTurn { turn, .. } | Self::DropQueued { turn, .. } | Self::TurnForced { turn, .. } => {
+                Some(TurnSignal::Abort(*turn))
+            }
+            _ => None,
+        }
+    }
+
+    fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self> {
+        match self {
+            Self::Common(Common::Resolved(resolved)) if wanted(resolved.request) => Ok(resolved),
+            other => Err(other),
+        }
     }
 }
 

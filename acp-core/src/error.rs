@@ -30,6 +30,9 @@ pub enum CommandError {
     /// The peer did not offer this in `initialize`.
     #[error("the peer did not offer `{0}` when the connection was initialized")]
     NotOffered(MethodName),
+    /// The turn is over: nothing can be sent in it any more. A race with its end, not a mistake.
+    #[error("the turn is over: nothing can be sent in it any more")]
+    TurnOver,
     /// The caller used the connection in a way that its code shows to be wrong.
     #[error(transparent)]
     Misuse(#[from] Misuse),

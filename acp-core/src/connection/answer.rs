@@ -25,7 +25,7 @@ pub(crate) struct Served {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Duty {
     /// Whatever the host says.
-    Plain,
+    Plain { session: Option<SessionKey> },
     /// The version agreement.
     Initialize { version: u16 },
     /// A session; for load and resume it is there already, and `fresh` if it was made for this request.

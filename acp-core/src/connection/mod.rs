@@ -37,7 +37,7 @@ use self::{
     turns::Turn,
 };
 use crate::{
-    action::Common,
+    action::{Common, HostAction},
     config::{Config, ConfigError},
     error::{CloseReason, CommandError, Misuse, Violation},
     machine::{Admission, Handshake, Incoming, Lifecycle, Outgoing},
@@ -53,7 +53,7 @@ use crate::{
 /// One of the two ends, [`Client`](crate::Client) or [`Agent`](crate::Agent). Sealed.
 pub trait Role: hooks::Hooks {
     /// What the host at this end is told.
-    type Action: core::fmt::Debug + Eq + core::hash::Hash + From<Common> + Send + 'static;
+    type Action: HostAction + core::fmt::Debug + Eq + core::hash::Hash + From<Common> + Send + 'static;
     /// Which end it is.
     const SIDE: Side;
 }
@@ -62,9 +62,9 @@ pub trait Role: hooks::Hooks {
 mod hooks {
     use super::{Connection, IncomingKey, Role, call::Call};
     use crate::{
-        action::Outcome,
-        ticket::{SessionKey, TurnKey},
-        wire::{Method, MethodName, Payload},
+        action::{Delivery, Outcome},
+        ticket::{FrameId, SessionKey, TurnKey},
+        wire::{ErrorObject, Method, MethodName, Payload},
     };
 
     #[expect(unnameable_types, reason = "sealed: nobody else can be a role")]
@@ -93,18 +93,33 @@ mod hooks {
         where
             Self: Role;
 
-        /// The end has begun, with the output standing or not.
+        /// A session of ours was opened, or failed to be: what was held for it can be told.
+        fn on_opened(conn: &mut Connection<Self>, session: Option<SessionKey>)
+        where
+            Self: Role;
+
+        /// The end has begun: turns and permissions are over.
         fn on_ending(conn: &mut Connection<Self>)
         where
             Self: Role;
 
-        /// A deadline of this end's own is due.
-        fn on_turn_due(conn: &mut Connection<Self>, turn: TurnKey)
+        /// Ends a turn of the peer's in the host's place, and says how.
+        fn end_for_host(conn: &mut Connection<Self>, turn: TurnKey, error: &ErrorObject) -> Delivery
         where
             Self: Role;
 
-        /// The time for the turns of a closing session is over.
+        /// The host had its time to end a cancelled turn.
+        fn on_force_due(conn: &mut Connection<Self>, turn: TurnKey)
+        where
+            Self: Role;
+
+        /// The turns of a closing session had their time.
         fn on_close_due(conn: &mut Connection<Self>, session: SessionKey)
+        where
+            Self: Role;
+
+        /// A frame could not be delivered. Answers whether it was a cancel, which may then be asked again.
+        fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool
         where
             Self: Role;
     }
@@ -380,7 +395,7 @@ impl<R: Role> Connection<R> {
     /// resolves as undelivered; if it was anything else, the streams no longer agree, and the connection ends.
     pub fn handle_transmit_failed(&mut self, frame: FrameId, now: Timestamp) {
         self.advance(now);
-        if self.cancel_failed(frame) {
+        if R::on_cancel_failed(self, frame) {
             return;
         }
         match self.outgoing.iter().find(|(_, call)| call.frame == frame).map(|(id, _)| id) {

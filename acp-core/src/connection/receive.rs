@@ -91,7 +91,7 @@ impl<R: Role> Connection<R> {
     fn receive_request(&mut self, id: Id, method: MethodName, params: Option<Payload>, place: Option<Place>) {
         // Prompts have a limit of their own: the queue of their session.
         let counts = method.known() != Some(Method::SessionPrompt);
-        let about = Served { method: method.clone(), duty: Duty::Plain, place };
+        let about = Served { method: method.clone(), duty: Duty::Plain { session: None }, place };
         let key = match self.incoming.step(IncomingInput::Arrive { id: id.clone(), counts, about }) {
             Ok(IncomingOutput::Arrived(Arrival::Waiting(key))) => IncomingKey(key),
             Err(IncomingReject::Duplicate) => return self.violation(Violation::DuplicateId { method }),

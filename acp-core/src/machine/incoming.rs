@@ -44,6 +44,8 @@ pub enum IncomingInput<K, T> {
     },
     /// The peer asks to cancel the request of this id.
     Cancel(K),
+    /// We ask the owner of this key to come to an end.
+    Signal(u64),
     /// We answer the request of this key.
     Answer(u64),
 }
@@ -167,16 +169,10 @@ impl<K: Ord + Clone, T> Machine for Incoming<K, T> {
                 Ok(IncomingOutput::Arrived(Arrival::Waiting(key)))
             }
             IncomingInput::Cancel(id) => {
-                let known = self.ids.get(&id).and_then(|key| Some((*key, self.open.get_mut(key)?)));
-                Ok(IncomingOutput::Withdrawn(match known {
-                    Some((key, open)) if open.cancel_seen => Withdrawal::Again(key),
-                    Some((key, open)) => {
-                        open.cancel_seen = true;
-                        Withdrawal::Signal(key)
-                    }
-                    None => Withdrawal::Unknown,
-                }))
+                let withdrawn = self.ids.get(&id).copied().map_or(Withdrawal::Unknown, |key| self.signal(key));
+                Ok(IncomingOutput::Withdrawn(withdrawn))
             }
+            IncomingInput::Signal(key) => Ok(IncomingOutput::Withdrawn(self.signal(key))),
             IncomingInput::Answer(key) => match self.open.remove(&key) {
                 Some(Open { id, counts, cancel_seen, about }) => {
                     self.ids.remove(&id);
@@ -186,6 +182,19 @@ impl<K: Ord + Clone, T> Machine for Incoming<K, T> {
                 None if 0 < key && key < self.next => Ok(IncomingOutput::AlreadyAnswered),
                 None => Err(IncomingReject::NeverArrived),
             },
+        }
+    }
+}
+
+impl<K: Ord + Clone, T> Incoming<K, T> {
+    fn signal(&mut self, key: u64) -> Withdrawal {
+        match self.open.get_mut(&key) {
+            Some(open) if open.cancel_seen => Withdrawal::Again(key),
+            Some(open) => {
+                open.cancel_seen = true;
+                Withdrawal::Signal(key)
+            }
+            None => Withdrawal::Unknown,
         }
     }
 }
@@ -222,6 +231,11 @@ mod tests {
             (In::Cancel(10), Ok(Out::Withdrawn(Withdrawal::Unknown))),
             (In::Cancel(11), Ok(Out::Withdrawn(Withdrawal::Signal(2)))),
             (In::Cancel(12), Ok(Out::Withdrawn(Withdrawal::Again(3)))),
+            (In::Signal(0), Ok(Out::Withdrawn(Withdrawal::Unknown))),
+            (In::Signal(1), Ok(Out::Withdrawn(Withdrawal::Unknown))),
+            (In::Signal(2), Ok(Out::Withdrawn(Withdrawal::Signal(2)))),
+            (In::Signal(3), Ok(Out::Withdrawn(Withdrawal::Again(3)))),
+            (In::Signal(4), Ok(Out::Withdrawn(Withdrawal::Unknown))),
             (In::Answer(0), Err(No::NeverArrived)),
             (In::Answer(1), Ok(Out::AlreadyAnswered)),
             (In::Answer(2), answered(11, false)),

@@ -1,0 +1,312 @@
+//! What an agent makes of the client's messages; and the two-phase cancel.
+
+use alloc::{format, vec::Vec};
+
+use smallvec::SmallVec;
+
+use super::{
+    Connection, Role,
+    answer::Duty,
+    call::Call,
+    hooks::Hooks,
+    turns::{STOP_CANCELLED, Turn},
+};
+use crate::{
+    action::{AgentAction, CancelCause, Common, Delivery, Outcome, TurnEnd},
+    error::Violation,
+    machine::{
+        Asked, CancelKind, CancelScope, Cancelled, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject, agree,
+    },
+    role::{Agent, Side},
+    session::Stage,
+    ticket::{FrameId, IncomingKey, InitializeTicket, SessionKey, SessionTicket, Ticket, TurnKey},
+    timers::Cause,
+    wire::{Capabilities, ErrorObject, Method, MethodName, Payload, StopReason, code, dialect::v1},
+};
+
+impl Role for Agent {
+    type Action = AgentAction;
+    const SIDE: Side = Side::Agent;
+}
+
+impl Hooks for Agent {
+    type State = ();
+
+    fn on_request(conn: &mut Connection<Self>, key: IncomingKey, method: MethodName, params: Option<Payload>) {
+        let Some(known) = method.known() else {
+            let session = params.as_ref().and_then(|params| v1::with_session_id(params, |id| conn.sessions.find(id)));
+            let session = session.flatten();
+            conn.set_duty(key, Duty::Plain { session });
+            return conn.tell(Common::Request { ticket: Ticket { key }, method, session, params });
+        };
+        let params = params.unwrap_or(Payload::EMPTY);
+        let answer = match known {
+            Method::Initialize => conn.receive_initialize(key, params),
+            Method::SessionNew => conn.receive_open(key, known, None, params),
+            Method::SessionLoad | Method::SessionResume | Method::SessionFork => conn.receive_open_named(key, known, params),
+            _ => conn.receive_ordinary(key, known, params),
+        };
+        if let Err(error) = answer {
+            conn.answer(key, Err(&error));
+        }
+    }
+
+    fn on_notification(conn: &mut Connection<Self>, method: Method, params: Option<Payload>) {
+        if method != Method::SessionCancel {
+            return conn.tell(Common::Notification { method: MethodName::Known(method), params });
+        }
+        let named = params.as_ref().and_then(|params| v1::with_session_id(params, |id| conn.sessions.find(id)));
+        match named {
+            Some(Some(session)) => conn.cancel_turns(session, CancelScope::Session, CancelCause::Session),
+            // A session that is not open here has nothing to cancel; it may have been closed a moment ago.
+            Some(None) => {}
+            None => {
+                let why = "`sessionId` is missing, or is no string";
+                conn.violation(Violation::BadNotification { method: MethodName::Known(method), why });
+            }
+        }
+    }
+
+    fn on_withdrawn(conn: &mut Connection<Self>, key: IncomingKey) -> bool {
+        let Some(Duty::Prompt(turn)) = conn.duty(key) else { return false };
+        let turn = *turn;
+        if let Some(session) = conn.turns.get(&turn).map(|turn| turn.session) {
+            conn.cancel_turns(session, CancelScope::Turn(turn.0), CancelCause::Request);
+        }
+        true
+    }
+
+    fn on_resolved(conn: &mut Connection<Self>, id: u64, call: Call, outcome: Outcome) {
+        conn.resolved(id, &call, outcome);
+    }
+
+    fn on_opened(_: &mut Connection<Self>, _: Option<SessionKey>) {}
+
+    fn on_ending(conn: &mut Connection<Self>) {
+        for session in conn.sessions.keys() {
+            conn.cancel_turns(session, CancelScope::Session, CancelCause::Closing);
+        }
+    }
+
+    fn end_for_host(conn: &mut Connection<Self>, turn: TurnKey, error: &ErrorObject) -> Delivery {
+        conn.settle_turn(turn, &TurnEnd::Error(error.clone()))
+    }
+
+    fn on_force_due(conn: &mut Connection<Self>, turn: TurnKey) {
+        if let Some(session) = conn.turns.get(&turn).map(|turn| turn.session) {
+            conn.settle_turn(turn, &TurnEnd::Stop(StopReason::Cancelled));
+            conn.tell(AgentAction::TurnForced { session, turn });
+        }
+    }
+
+    fn on_close_due(conn: &mut Connection<Self>, session: SessionKey) {
+        if let Some(turn) = conn.running_turn(session) {
+            Self::on_force_due(conn, turn);
+        }
+    }
+
+    fn on_cancel_failed(_: &mut Connection<Self>, _: FrameId) -> bool {
+        false
+    }
+}
+
+/// What stands in for an action: the error to answer with at once.
+type Admitted = Result<(), ErrorObject>;
+
+impl Connection<Agent> {
+    fn receive_initialize(&mut self, key: IncomingKey, params: Payload) -> Admitted {
+        let asked = v1::protocol_version(&params).ok_or_else(|| {
+            ErrorObject::new(code::INVALID_PARAMS, "`protocolVersion` must be an integer from 0 to 65535")
+        })?;
+        let version = agree(asked, &self.config.versions)
+            .ok_or_else(|| ErrorObject::new(code::INTERNAL_ERROR, "no protocol version is spoken here"))?;
+        // It was idle: only then does `initialize` pass.
+        let _ = self.handshake.step(HandshakeInput::Offer(asked));
+        self.peer = Capabilities::of_client(&params);
+        self.set_duty(key, Duty::Initialize { version });
+        self.tell(AgentAction::Initialize { ticket: InitializeTicket { key }, version, params });
+        Ok(())
+    }
+
+    fn receive_open(
+        &mut self,
+        key: IncomingKey,
+        method: Method,
+        target: Option<(SessionKey, bool)>,
+        params: Payload,
+    ) -> Admitted {
+        if target.is_none() && self.sessions.is_full() {
+            return Err(self.too_many_sessions());
+        }
+        let (session, fresh) = (target.map(|(session, _)| session), target.is_none_or(|(_, fresh)| fresh));
+        self.set_duty(key, Duty::Open { method, session, fresh });
+        self.tell(AgentAction::SessionRequested { ticket: SessionTicket { key, method }, method, session, params });
+        Ok(())
+    }
+
+    /// Load and resume name a stored session, which is there from here on: its history comes before the answer. Fork
+    /// names one too, and answers with the id of another.
+    fn receive_open_named(&mut self, key: IncomingKey, method: Method, params: Payload) -> Admitted {
+        let id = v1::session_id(&params).ok_or_else(no_session_id)?;
+        if method == Method::SessionFork {
+            return self.receive_open(key, method, None, params);
+        }
+        let known = self.sessions.find(&id);
+        if known.and_then(|session| self.sessions.get(session)).is_some_and(|session| {
+            session.turns.running().is_some() || session.stage != Stage::Open
+        }) {
+            let why = format!("session {id:?} is busy: a turn runs, or it is being opened or closed");
+            return Err(ErrorObject::new(code::INVALID_REQUEST, why));
+        }
+        let fresh = known.is_none();
+        let session = self.sessions.intern(&id, Stage::Opening).ok_or_else(|| self.too_many_sessions())?;
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.stage = Stage::Opening;
+        }
+        self.receive_open(key, method, Some((session, fresh)), params)
+    }
+
+    fn too_many_sessions(&self) -> ErrorObject {
+        let limit = self.config.limits.sessions;
+        ErrorObject::new(code::INTERNAL_ERROR, format!("{limit} sessions are open already: close one first"))
+    }
+
+    fn receive_ordinary(&mut self, key: IncomingKey, method: Method, params: Payload) -> Admitted {
+        let session = if method.spec().in_session {
+            let id = v1::session_id(&params).ok_or_else(no_session_id)?;
+            let known = self.sessions.find(&id).filter(|session| {
+                self.sessions.get(*session).is_some_and(|session| session.stage != Stage::Closing)
+            });
+            Some(known.ok_or_else(|| self.unknown_session(&id))?)
+        } else {
+            None
+        };
+        match (method, session) {
+            (Method::SessionPrompt, Some(session)) => self.receive_prompt(key, session, params),
+            (Method::SessionCancel, Some(session)) => {
+                // The request form, which some clients use: carried out, then answered.
+                self.cancel_turns(session, CancelScope::Session, CancelCause::Session);
+                self.answer(key, Ok(&Payload::NULL));
+                Ok(())
+            }
+            (Method::SessionClose, Some(session)) => {
+                self.receive_close(key, session);
+                Ok(())
+            }
+            (_, session) => {
+                self.set_duty(key, Duty::Plain { session });
+                let method = MethodName::Known(method);
+                self.tell(Common::Request { ticket: Ticket { key }, method, session, params: Some(params) });
+                Ok(())
+            }
+        }
+    }
+
+    fn receive_prompt(&mut self, key: IncomingKey, session: SessionKey, params: Payload) -> Admitted {
+        let turn = self.next_turn();
+        let Some(known) = self.sessions.get_mut(session) else { return Ok(()) };
+        let started = known.turns.step(TurnInput::Prompt(turn.0)).map_err(|why| match why {
+            TurnReject::Full => ErrorObject::new(code::INTERNAL_ERROR, "too many prompts wait in this session"),
+            TurnReject::Busy | TurnReject::NoSuchFrame => {
+                ErrorObject::new(code::INVALID_REQUEST, "a turn is running in this session")
+            }
+        })?;
+        self.set_duty(key, Duty::Prompt(turn));
+        self.turns.insert(turn, Turn::new(session, key.0, Some(params)));
+        if matches!(started, TurnOutput::Start | TurnOutput::Deliver) {
+            self.start_turn(turn);
+        }
+        Ok(())
+    }
+
+    // ---- cancel ------------------------------------------------------------------------------------------------
+
+    /// A cancel arrived: it covers what was received before it, and nothing that comes after.
+    ///
+    /// In this order: prompts that wait are answered `cancelled`, and dropped at the backend; the running turn is told to
+    /// abort (phase one: the model stream); its requests to the client resolve as cancelled (phase two); the deadline is
+    /// armed, once, after which it is answered `cancelled` anyway.
+    pub(super) fn cancel_turns(&mut self, session: SessionKey, scope: CancelScope, cause: CancelCause) {
+        let Cancelled { dropped, delivered, running, .. } = self.step_cancel(session, scope, CancelKind::Stop);
+        // What arrived needs no sending.
+        self.step_turns(session, TurnInput::Sent(CancelKind::Stop));
+        let idle = dropped.is_empty() && running.is_none();
+        for turn in dropped.into_iter().map(TurnKey) {
+            if delivered {
+                self.tell(AgentAction::DropQueued { session, turn });
+            }
+            self.resolve_calls(turn, cause);
+            if let Some(retired) = self.retire_turn(turn) {
+                self.answer_cancelled(IncomingKey(retired.request), STOP_CANCELLED);
+            }
+        }
+        match running {
+            Some((turn, asked)) => self.abort_turn(session, TurnKey(turn), asked != Asked::First, cause),
+            None if idle && cause == CancelCause::Session => self.tell(AgentAction::IdleCancel { session }),
+            None => {}
+        }
+    }
+
+    fn abort_turn(&mut self, session: SessionKey, turn: TurnKey, again: bool, cause: CancelCause) {
+        if let Some(turn) = self.turns.get_mut(&turn) {
+            turn.cause.get_or_insert(cause);
+        }
+        self.tell(AgentAction::AbortTurn { session, turn, cause, again });
+        self.resolve_calls(turn, cause);
+        if let Some(floor) = self.config.force_cancelled.filter(|_| !again && self.lifecycle.is_open()) {
+            self.timers.arm(Cause::ForceCancelled(turn), self.now + floor);
+        }
+    }
+
+    /// Nobody waits for the answers to a cancelled turn's requests.
+    fn resolve_calls(&mut self, turn: TurnKey, cause: CancelCause) {
+        let calls: SmallVec<[u64; 2]> =
+            self.turns.get_mut(&turn).map(|turn| core::mem::take(&mut turn.calls)).unwrap_or_default();
+        for id in calls {
+            let unsent = self.outbox.withdraw(|tag| *tag == crate::outbox::Tag::Request(id));
+            if self.config.cascade && !unsent && self.lifecycle.is_open() {
+                self.send_cancel_request(id);
+            }
+            self.resolve_own(id, Outcome::Cancelled(cause));
+        }
+    }
+
+    // ---- close -------------------------------------------------------------------------------------------------
+
+    /// Closing a session cancels its turns as `session/cancel` does (ACP v1, Session Setup), waits for them for a while,
+    /// and then has the host release what it owns.
+    fn receive_close(&mut self, key: IncomingKey, session: SessionKey) {
+        self.set_duty(key, Duty::Close { session, told: false });
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.stage = Stage::Closing;
+        }
+        self.cancel_turns(session, CancelScope::Session, CancelCause::CloseSession);
+        if self.running_turn(session).is_some() {
+            self.timers.arm(Cause::CloseSession(session), self.now + self.config.close_session);
+        }
+        self.turns_over(session);
+    }
+
+    /// If the session is being closed and its turns are over, the host is told.
+    pub(super) fn turns_over(&mut self, session: SessionKey) {
+        let Some(known) = self.sessions.get(session) else { return };
+        if known.stage != Stage::Closing || known.turns.running().is_some() {
+            return;
+        }
+        let closing: Vec<IncomingKey> = self
+            .incoming
+            .iter()
+            .filter(|(_, served)| served.duty == Duty::Close { session, told: false })
+            .map(|(key, _)| IncomingKey(key))
+            .collect();
+        for key in closing {
+            self.timers.disarm(Cause::CloseSession(session));
+            self.set_duty(key, Duty::Close { session, told: true });
+            self.tell(AgentAction::CloseSession { ticket: Ticket { key }, session });
+        }
+    }
+}
+
+fn no_session_id() -> ErrorObject {
+    ErrorObject::new(code::INVALID_PARAMS, "the params need `sessionId`, a string")
+}

@@ -1,0 +1,118 @@
+//! Time and the end: what expires, what draining means, and the one `Closed`.
+
+use super::{Connection, Role, answer::Duty};
+use crate::{
+    action::{Common, Outcome},
+    error::CloseReason,
+    machine::{IncomingInput, LifecycleInput, LifecycleOutput, Machine},
+    ticket::IncomingKey,
+    timers::Cause,
+};
+
+impl<R: Role> Connection<R> {
+    /// Ends the connection from this side: turns are cancelled, our requests resolve, what the host owes may be answered
+    /// for [`Config::drain`](crate::Config::drain), the output is flushed, and `Closed` is told.
+    pub fn close(&mut self, now: crate::Timestamp) {
+        self.advance(now);
+        self.end(CloseReason::Local);
+    }
+
+    /// Begins the end, with the output standing.
+    pub(super) fn end(&mut self, reason: CloseReason) {
+        if self.lifecycle.step(LifecycleInput::End(reason)) != LifecycleOutput::Drain {
+            return;
+        }
+        self.timers.clear();
+        self.resolve_all();
+        R::on_ending(self);
+        for key in self.open_keys() {
+            if matches!(self.duty(key), Some(Duty::Plain { .. } | Duty::Open { .. } | Duty::Close { told: true, .. })) {
+                self.signal(key);
+            }
+        }
+        self.timers.arm(Cause::Drain, self.now + self.config.drain);
+        self.settle_end();
+    }
+
+    /// Ends the connection at once: what waits to be written is dropped.
+    pub(super) fn cut(&mut self, reason: CloseReason) {
+        if self.lifecycle.is_closed() {
+            return;
+        }
+        let was_open = self.lifecycle.is_open();
+        self.outbox.clear();
+        let told = self.lifecycle.step(LifecycleInput::Cut(reason));
+        if was_open {
+            self.resolve_all();
+            R::on_ending(self);
+        }
+        // Nobody can be answered any more: what is still held by the host is worth nothing, and nothing is kept.
+        for key in self.open_keys() {
+            let _ = self.incoming.step(IncomingInput::Answer(key.0));
+        }
+        self.turns.clear();
+        self.timers.clear();
+        self.outbox.clear();
+        if told == LifecycleOutput::Tell {
+            self.tell_closed();
+        }
+    }
+
+    /// Whether the end has come: nothing is owed, nothing waits to be written.
+    pub(super) fn settle_end(&mut self) {
+        if self.lifecycle.is_open() || !self.incoming.is_empty() || !self.outbox.is_empty() {
+            return;
+        }
+        if self.lifecycle.step(LifecycleInput::Settled) == LifecycleOutput::Tell {
+            self.timers.clear();
+            self.tell_closed();
+        }
+    }
+
+    fn tell_closed(&mut self) {
+        if let Some(reason) = self.lifecycle.reason().cloned() {
+            self.tell(Common::Closed(reason));
+        }
+    }
+
+    /// Our open requests will not be answered any more.
+    fn resolve_all(&mut self) {
+        let open: alloc::vec::Vec<u64> = self.outgoing.iter().map(|(id, _)| id).collect();
+        for id in open {
+            self.resolve_own(id, Outcome::Closed);
+        }
+    }
+
+    fn open_keys(&self) -> alloc::vec::Vec<IncomingKey> {
+        self.incoming.iter().map(|(key, _)| IncomingKey(key)).collect()
+    }
+
+    /// A deadline is due. It is disarmed already.
+    pub(super) fn expire(&mut self, cause: Cause) {
+        match cause {
+            Cause::Request(request) => self.resolve_own(request.0, Outcome::TimedOut),
+            Cause::StopConfirm(_) => self.cut(CloseReason::StopUnconfirmed),
+            Cause::ForceCancelled(turn) => R::on_force_due(self, turn),
+            Cause::CloseSession(session) => R::on_close_due(self, session),
+            Cause::Idle => self.end(CloseReason::Idle),
+            Cause::Drain => {
+                if self.lifecycle.step(LifecycleInput::Expired) == LifecycleOutput::Force {
+                    self.force();
+                }
+            }
+        }
+    }
+
+    /// What is still owed is answered in the host's place; if that was done before, the peer does not read: give up.
+    fn force(&mut self) {
+        let owed = self.open_keys();
+        if owed.is_empty() {
+            return self.cut(CloseReason::Local);
+        }
+        self.timers.arm(Cause::Drain, self.now + self.config.drain);
+        for key in owed {
+            self.answer_for_host(key, &Self::cancelled_error("the connection ended, and the request"));
+        }
+        self.settle_end();
+    }
+}

@@ -1,0 +1,175 @@
+//! What both ends do about sessions and prompt turns.
+
+use smallvec::SmallVec;
+
+use super::{Connection, Role, answer::Duty};
+use crate::{
+    action::{CancelCause, Common, Delivery, Outcome},
+    machine::{
+        CancelKind, CancelScope, Cancelled, IncomingInput, IncomingOutput, Machine, TurnInput, TurnOutput, Withdrawal,
+    },
+    outbox::Tag,
+    session::Stage,
+    ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
+    timers::Cause,
+    wire::{ErrorObject, Payload, dialect::v1},
+};
+
+/// A prompt turn that is not over.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Turn {
+    pub(super) session: SessionKey,
+    /// The prompt: the key of the peer's request, or the id of ours.
+    pub(super) request: u64,
+    /// Agent: the prompt's parameters, until it runs.
+    pub(super) params: Option<Payload>,
+    /// Our requests that end with this turn.
+    pub(super) calls: SmallVec<[u64; 2]>,
+    /// Who cancelled it first.
+    pub(super) cause: Option<CancelCause>,
+    /// Cancel frames that were handed out, while they may still fail.
+    pub(super) sent: SmallVec<[(FrameId, CancelKind); 2]>,
+}
+
+impl Turn {
+    pub(super) fn new(session: SessionKey, request: u64, params: Option<Payload>) -> Self {
+        Self { session, request, params, calls: SmallVec::new(), cause: None, sent: SmallVec::new() }
+    }
+}
+
+/// `{"stopReason":"cancelled"}`
+pub(super) const STOP_CANCELLED: &[u8] = br#"{"stopReason":"cancelled"}"#;
+/// `{"outcome":{"outcome":"cancelled"}}`
+pub(super) const OUTCOME_CANCELLED: &[u8] = br#"{"outcome":{"outcome":"cancelled"}}"#;
+
+impl<R: Role> Connection<R> {
+    /// One input of the turn machine of a session.
+    pub(super) fn step_turns(&mut self, session: SessionKey, input: TurnInput) -> Option<TurnOutput> {
+        self.sessions.get_mut(session)?.turns.step(input).ok()
+    }
+
+    pub(super) fn step_cancel(&mut self, session: SessionKey, scope: CancelScope, kind: CancelKind) -> Cancelled {
+        match self.step_turns(session, TurnInput::Cancel(scope, kind)) {
+            Some(TurnOutput::Cancelled(covered)) => covered,
+            _ => Cancelled::default(),
+        }
+    }
+
+    /// Who cancelled a turn, if somebody did. A turn that is over waits for nothing either.
+    pub(super) fn cancelled_by(&self, turn: TurnKey) -> Option<CancelCause> {
+        match self.turns.get(&turn) {
+            Some(turn) => turn.cause,
+            None => Some(CancelCause::Session),
+        }
+    }
+
+    /// A turn is over: nothing of it stays, neither a deadline nor a cancel that was not handed out.
+    pub(super) fn retire_turn(&mut self, turn: TurnKey) -> Option<Turn> {
+        let retired = self.turns.remove(&turn)?;
+        self.timers.disarm(Cause::StopConfirm(turn));
+        self.timers.disarm(Cause::ForceCancelled(turn));
+        self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
+        Some(retired)
+    }
+
+    pub(super) fn cancel_sent(&mut self, session: SessionKey, turn: TurnKey, kind: CancelKind, frame: FrameId) {
+        if let (Some(TurnOutput::Sent), Some(turn)) =
+            (self.step_turns(session, TurnInput::Sent(kind)), self.turns.get_mut(&turn))
+        {
+            turn.sent.push((frame, kind));
+        }
+    }
+
+    // ---- opening and closing -----------------------------------------------------------------------------------
+
+    /// The answer to a request of ours that opens a session.
+    pub(super) fn opened(
+        &mut self,
+        session: Option<SessionKey>,
+        fresh: bool,
+        outcome: &Outcome,
+    ) -> Option<SessionKey> {
+        match (outcome, session) {
+            (Outcome::Result(_), Some(session)) => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.stage = Stage::Open;
+                }
+                Some(session)
+            }
+            (Outcome::Result(result), None) => {
+                v1::session_id(result).and_then(|id| self.sessions.intern(&id, Stage::Open))
+            }
+            (_, Some(session)) if fresh => {
+                self.forget_session(session);
+                None
+            }
+            (_, Some(session)) => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.stage = Stage::Open;
+                }
+                Some(session)
+            }
+            (_, None) => None,
+        }
+    }
+
+    /// A session is gone: its key names nothing from here on.
+    pub(super) fn forget_session(&mut self, session: SessionKey) {
+        self.timers.disarm(Cause::CloseSession(session));
+        self.sessions.remove(session);
+    }
+
+    /// Asks the owner of a request of the peer's to come to an end, once.
+    pub(super) fn signal(&mut self, key: IncomingKey) {
+        if let Ok(IncomingOutput::Withdrawn(Withdrawal::Signal(_))) = self.incoming.step(IncomingInput::Signal(key.0)) {
+            self.tell(Common::CancelRequested(key));
+        }
+    }
+
+    /// The same for every request of a session that is the host's to answer.
+    pub(super) fn signal_session(&mut self, session: SessionKey) {
+        let of = |duty: &Duty| matches!(duty, Duty::Plain { session: Some(of) } if *of == session);
+        let keys: SmallVec<[u64; 4]> =
+            self.incoming.iter().filter(|(_, served)| of(&served.duty)).map(|(key, _)| key).collect();
+        for key in keys {
+            self.signal(IncomingKey(key));
+        }
+    }
+
+    // ---- answers in the host's place ---------------------------------------------------------------------------
+
+    /// Answers a request whose owner did not, as its kind demands.
+    pub(super) fn answer_for_host(&mut self, key: IncomingKey, error: &ErrorObject) -> Delivery {
+        match self.duty(key).cloned() {
+            Some(Duty::Permission { session, .. }) => {
+                self.step_turns(session, TurnInput::Answered(key.0));
+                self.answer_cancelled(key, OUTCOME_CANCELLED)
+            }
+            Some(Duty::Prompt(turn)) => R::end_for_host(self, turn, error),
+            Some(Duty::Open { session: Some(session), fresh: true, .. }) => {
+                self.forget_session(session);
+                self.answer(key, Err(error))
+            }
+            Some(Duty::Initialize { .. }) => {
+                // A later one may succeed.
+                let _ = self.handshake.step(crate::machine::HandshakeInput::Withdraw);
+                self.answer(key, Err(error))
+            }
+            Some(Duty::Close { session, .. }) => {
+                if let Some(session) = self.sessions.get_mut(session) {
+                    session.stage = Stage::Open;
+                }
+                self.answer(key, Err(error))
+            }
+            Some(Duty::Plain { .. } | Duty::Open { .. }) => self.answer(key, Err(error)),
+            None => Delivery::TooLate,
+        }
+    }
+
+    pub(super) fn answer_cancelled(&mut self, key: IncomingKey, result: &'static [u8]) -> Delivery {
+        match self.answer(key, Ok(&Payload::from_trusted(bytes::Bytes::from_static(result)))) {
+            Delivery::Queued => Delivery::AsCancelled,
+            other => other,
+        }
+    }
+}
