@@ -1,1 +1,64 @@
-//! The tokio adapter of `acp-core`.
+//! The tokio adapter of [`acp_core`]: a driver, a handle, the agent's stdio, and child processes.
+//!
+//! [`client`] and [`agent`] take any stream and give three things: a [`Handle`] for commands, the [`Actions`] that the
+//! host is told, and the driver, a future that you spawn or poll. Nothing is spawned behind your back, nothing needs a
+//! `LocalSet`, and all futures are `Send`. The rules are the core's: this crate moves bytes, watches the clock and wakes
+//! whoever waits.
+#![warn(clippy::pedantic)]
+#![allow(clippy::module_name_repetitions, clippy::missing_panics_doc)]
+
+mod driver;
+mod handle;
+mod shared;
+mod turn;
+
+use std::future::Future;
+
+pub use acp_core as core;
+use acp_core::{Agent, Client, CloseReason, Config, ConfigError, Connection, Role};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use self::{
+    handle::{Actions, Handle, Pending},
+    turn::Turn,
+};
+
+/// A connection in three parts: what sends, what is told, and what moves the bytes.
+pub type Parts<R, D> = (Handle<R>, Actions<R>, D);
+
+/// The client's end of a connection over any stream.
+///
+/// # Errors
+///
+/// The configuration holds a zero or an impossible value.
+pub fn client(
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+    config: Config,
+) -> Result<Parts<Client, impl Future<Output = CloseReason> + Send + 'static>, ConfigError> {
+    connect(reader, writer, config)
+}
+
+/// The agent's end of a connection over any stream.
+///
+/// # Errors
+///
+/// The configuration holds a zero or an impossible value.
+pub fn agent(
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+    config: Config,
+) -> Result<Parts<Agent, impl Future<Output = CloseReason> + Send + 'static>, ConfigError> {
+    connect(reader, writer, config)
+}
+
+fn connect<R: Role>(
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+    config: Config,
+) -> Result<Parts<R, impl Future<Output = CloseReason> + Send + 'static>, ConfigError> {
+    let shared = shared::Shared::new(Connection::new(config)?);
+    let handle = Handle { shared: shared.clone() };
+    let actions = Actions { shared: shared.clone() };
+    Ok((handle, actions, driver::drive(shared, reader, writer)))
+}

@@ -1,0 +1,298 @@
+//! The host's end: a handle that can be cloned and used from any task, and the one stream of actions.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use acp_core::{
+    Agent, Cancellation, CancelKind, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
+    InitializeTicket, Outcome, Payload, PermissionTicket, Refused, RequestKey, Resolved, Role, Scope, SessionKey,
+    SessionTicket, Ticket, Timestamp, TurnKey,
+};
+use tokio::sync::oneshot;
+
+use crate::shared::Shared;
+
+/// Bytes waiting to be written, above which [`Handle::room`] waits: low enough that a cancel's answer is never behind
+/// much, high enough to keep a pipe busy.
+const MARK: usize = 64 << 10;
+
+/// A connection in the host's hands. Clone it, send it, use it from any task; commands take effect at once.
+#[derive(Debug)]
+pub struct Handle<R: Role> {
+    pub(crate) shared: Arc<Shared<R>>,
+}
+
+impl<R: Role> Clone for Handle<R> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<R: Role> Shared<R> {
+    /// Lets those go on that wait for room, if there is some.
+    pub(crate) fn wake_senders(&self) {
+        if self.lock().conn.queued_bytes() <= MARK {
+            self.room.notify_waiters();
+        }
+    }
+}
+
+impl<R: Role> Handle<R> {
+    /// Any command or gauge of the core, with the time it needs. It must not block: the connection is locked meanwhile.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Connection<R>, Timestamp) -> T) -> T {
+        self.shared.with(|state, now| act(&mut state.conn, now))
+    }
+
+    /// Sends a request, and gives a future of its outcome: see [`Connection::request`].
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`]: nothing was sent.
+    pub fn request(
+        &self,
+        method: &str,
+        params: Option<Payload>,
+        timeout: Option<Duration>,
+    ) -> Result<Pending<R>, CommandError> {
+        self.pending(|conn, now| conn.request(method, params, timeout, now))
+    }
+
+    /// Sends a request that belongs to a session or a turn: see [`Connection::request_in`].
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`]: nothing was sent.
+    pub fn request_in(
+        &self,
+        scope: impl Into<Scope>,
+        method: &str,
+        params: &Payload,
+        timeout: Option<Duration>,
+    ) -> Result<Pending<R>, CommandError> {
+        self.pending(|conn, now| conn.request_in(scope, method, params, timeout, now))
+    }
+
+    pub(crate) fn pending(
+        &self,
+        send: impl FnOnce(&mut Connection<R>, Timestamp) -> Result<RequestKey, CommandError>,
+    ) -> Result<Pending<R>, CommandError> {
+        self.shared.with(|state, now| {
+            let request = send(&mut state.conn, now)?;
+            Ok(Pending { request, outcome: state.wait_for(request), handle: self.clone() })
+        })
+    }
+
+    /// Answers a request of the peer's.
+    pub fn respond(&self, ticket: Ticket, answer: Result<Payload, ErrorObject>) -> Delivery {
+        self.with(|conn, now| match conn.respond(ticket, answer, now) {
+            Ok(delivery) => delivery,
+            Err(Refused { ticket, .. }) => conn.abandon(ticket.key(), now),
+        })
+    }
+
+    /// Waits until little enough is queued to be written, or the connection is over.
+    pub async fn room(&self) {
+        loop {
+            let mut woken = std::pin::pin!(self.shared.room.notified());
+            // Listen first, look second: what changes in between is not missed.
+            woken.as_mut().enable();
+            {
+                let state = self.shared.lock();
+                if state.done || state.conn.queued_bytes() <= MARK {
+                    return;
+                }
+            }
+            woken.await;
+        }
+    }
+
+    /// Begins the end: see [`Connection::close`]. [`closed`](Self::closed) tells when it is over.
+    pub fn close(&self) {
+        self.with(Connection::close);
+    }
+
+    /// Waits for the end of the connection, and says why it ended.
+    pub async fn closed(&self) -> CloseReason {
+        loop {
+            let mut woken = std::pin::pin!(self.shared.over.notified());
+            woken.as_mut().enable();
+            {
+                let state = self.shared.lock();
+                if state.done {
+                    return state.conn.close_reason().cloned().unwrap_or(CloseReason::Local);
+                }
+            }
+            woken.await;
+        }
+    }
+
+    /// Whether the connection is over.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        let state = self.shared.lock();
+        state.done || state.conn.is_closed()
+    }
+
+    /// The agent's id of a session.
+    #[must_use]
+    pub fn session_id(&self, session: SessionKey) -> Option<String> {
+        self.shared.lock().conn.session_id(session).map(str::to_owned)
+    }
+}
+
+impl Handle<Client> {
+    /// Opens the connection: see [`Connection::initialize`].
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`]: nothing was sent.
+    pub fn initialize(&self, params: &Payload) -> Result<Pending<Client>, CommandError> {
+        self.pending(|conn, now| conn.initialize(params, now))
+    }
+
+    /// Begins a prompt turn: see [`Connection::prompt`].
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`]: nothing was sent.
+    pub fn prompt(&self, session: SessionKey, content: &Payload) -> Result<TurnKey, CommandError> {
+        self.with(|conn, now| conn.prompt(session, content, None, now))
+    }
+
+    /// Cancels a turn: see [`Connection::cancel_turn`].
+    ///
+    /// # Errors
+    ///
+    /// The key was never given.
+    pub fn cancel_turn(&self, turn: TurnKey, kind: CancelKind) -> Result<Cancellation, CommandError> {
+        self.with(|conn, now| conn.cancel_turn(turn, kind, now))
+    }
+
+    /// Decides a permission request: see [`Connection::decide`].
+    pub fn decide(&self, ticket: PermissionTicket, decision: &Decision) -> Delivery {
+        self.with(|conn, now| conn.decide(ticket, decision, now))
+    }
+
+    /// Answers what an action still owes: see [`Connection::decline`].
+    pub fn decline(&self, action: acp_core::ClientAction) -> Delivery {
+        self.with(|conn, now| conn.decline(action, now))
+    }
+}
+
+impl Handle<Agent> {
+    /// Answers `initialize`: see [`Connection::accept_initialize`].
+    ///
+    /// # Errors
+    ///
+    /// `result` is not an object. The ticket comes back.
+    pub fn accept_initialize(
+        &self,
+        ticket: InitializeTicket,
+        result: &Payload,
+    ) -> Result<Delivery, Refused<InitializeTicket>> {
+        self.with(|conn, now| conn.accept_initialize(ticket, result, now))
+    }
+
+    /// Makes a session known: see [`Connection::accept_session`].
+    ///
+    /// # Errors
+    ///
+    /// `sessionId` is missing or taken, or there are too many sessions. The ticket comes back.
+    pub fn accept_session(
+        &self,
+        ticket: SessionTicket,
+        result: &Payload,
+    ) -> Result<(SessionKey, Delivery), Refused<SessionTicket>> {
+        self.with(|conn, now| conn.accept_session(ticket, result, now))
+    }
+
+    /// Refuses to open a session.
+    pub fn reject_session(&self, ticket: SessionTicket, error: &ErrorObject) -> Delivery {
+        self.with(|conn, now| conn.reject_session(ticket, error, now))
+    }
+
+    /// Reports progress, once there is room for it: see [`Connection::update`].
+    ///
+    /// # Errors
+    ///
+    /// The update is larger than may wait to be written, or than a line may be.
+    pub async fn update(&self, scope: impl Into<Scope>, update: &Payload) -> Result<Delivery, CommandError> {
+        let scope = scope.into();
+        self.room().await;
+        self.with(|conn, now| conn.update(scope, update, now))
+    }
+
+    /// Answers what an action still owes: see [`Connection::decline`].
+    pub fn decline(&self, action: acp_core::AgentAction) -> Delivery {
+        self.with(|conn, now| conn.decline(action, now))
+    }
+}
+
+/// A request under way: a future of what becomes of it. Dropping it only stops waiting.
+#[derive(Debug)]
+#[must_use = "the outcome of a request is worth looking at"]
+pub struct Pending<R: Role> {
+    request: RequestKey,
+    outcome: oneshot::Receiver<Resolved>,
+    handle: Handle<R>,
+}
+
+impl<R: Role> Pending<R> {
+    /// Names the request.
+    #[must_use]
+    pub const fn key(&self) -> RequestKey {
+        self.request
+    }
+
+    /// Asks the peer to cancel it: see [`Connection::cancel_request`]. The future still gives the outcome.
+    pub fn cancel(&self) {
+        // The key is one of this connection's: it cannot be refused.
+        let _ = self.handle.with(|conn, now| conn.cancel_request(self.request, now));
+    }
+}
+
+impl<R: Role> Future for Pending<R> {
+    type Output = Resolved;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Resolved> {
+        let request = self.request;
+        Pin::new(&mut self.outcome).poll(cx).map(|resolved| {
+            // The driver was dropped: nobody will tell.
+            resolved.unwrap_or(Resolved { request, session: None, outcome: Outcome::Closed })
+        })
+    }
+}
+
+/// Everything the host is told, in the order of the wire. One task takes it; when it falls behind by
+/// [`Limits::actions`](acp_core::Limits::actions), the driver stops reading.
+#[derive(Debug)]
+pub struct Actions<R: Role> {
+    pub(crate) shared: Arc<Shared<R>>,
+}
+
+impl<R: Role> Actions<R> {
+    /// The next action; `None` once the end has been told. It may be dropped half-way: nothing is lost.
+    pub async fn next(&mut self) -> Option<R::Action> {
+        loop {
+            {
+                let mut state = self.shared.lock();
+                if let Some(action) = state.inbox.pop_front() {
+                    // The driver may have stopped reading because of this one.
+                    if state.inbox.len() + 1 == state.conn.config().limits.actions {
+                        self.shared.work.notify_one();
+                    }
+                    return Some(action);
+                }
+                if state.done {
+                    return None;
+                }
+            }
+            self.shared.told.notified().await;
+        }
+    }
+}
