@@ -4,11 +4,11 @@
 //! clock for something to have happened.
 #![cfg(unix)]
 
+use core::time::Duration;
 use std::fs::File;
-use std::future::Future;
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use acp_core::machine::shutdown::Step;
 use acp_tokio::process::{AgentProcess, Ended, Grace, Pipes};
