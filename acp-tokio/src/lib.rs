@@ -9,7 +9,9 @@
 
 mod driver;
 mod handle;
+pub mod process;
 mod shared;
+pub mod stdio;
 mod turn;
 
 use std::future::Future;
@@ -20,6 +22,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use self::{
     handle::{Actions, Handle, Pending},
+    process::{AgentProcess, Ended, Grace, Pipes},
+    stdio::{Stdin, Stdout, stdio, terminated},
     turn::Turn,
 };
 

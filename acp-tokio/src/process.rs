@@ -1,0 +1,332 @@
+//! The client's end of the stdio transport: an agent as a child process that leaves nothing behind.
+//!
+//! The child leads a process group of its own, and whatever ends the child ends the group: `npx` and its like are
+//! wrappers, and to kill only those leaves the real agent running (field bug PROC-04). Its stderr is always drained, for
+//! a full pipe stops the child for good (PROC-11). It is asked to go before it is made to: [`AgentProcess::shutdown`]
+//! follows `acp_core::machine::shutdown`.
+//!
+//! What escapes: a descendant that makes itself a group or session of its own, as terminals with job control do, is the
+//! agent's to end when it gets SIGTERM, which is why that comes before SIGKILL. And since the group is not the
+//! terminal's foreground group, Ctrl-C reaches the client alone: it is the client's to pass on, by a shutdown.
+//!
+//! Groups: `process-wrap` does it on Windows, by a job object. On Unix it does not kill the group when dropped, and
+//! signals a group whose leader it has reaped, when the number may be a stranger's; so there it is std and `rustix`.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use acp_core::machine::Machine as _;
+use acp_core::machine::shutdown::{Input, Shutdown, Step};
+use bytes::Bytes;
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::{broadcast, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use group::Group;
+
+/// How much of stderr is kept, in bytes: 64 KiB, the last ones.
+const TAIL: usize = 64 * 1024;
+/// How many bytes of stderr are read at once, and passed on as one piece.
+const PIECE: usize = 8 * 1024;
+/// How many pieces of stderr wait for a slow taker before it misses the oldest.
+const PIECES: usize = 64;
+/// How long stderr is still read after the exit, when something that escaped the group holds it open.
+const DRAIN: Duration = Duration::from_millis(500);
+/// How long SIGKILL may take to show. Only a process that hangs in the kernel needs longer.
+const KILL: Duration = Duration::from_secs(5);
+
+/// The wire to an agent. Dropping `stdin` is the first step of a shutdown.
+#[derive(Debug)]
+pub struct Pipes {
+    /// What the agent reads.
+    pub stdin: ChildStdin,
+    /// What the agent writes. Bytes may be left in it after the exit: read to the end before calling a stream over.
+    pub stdout: ChildStdout,
+}
+
+/// How long each step of [`AgentProcess::shutdown`] is given to work before the next. Default: 5 s each, as in the field
+/// (requirements A-05, B-60). Zero goes on at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grace {
+    /// From the closing of stdin to SIGTERM.
+    pub stdin: Duration,
+    /// From SIGTERM to SIGKILL.
+    pub terminate: Duration,
+}
+
+impl Default for Grace {
+    fn default() -> Self {
+        Self { stdin: Duration::from_secs(5), terminate: Duration::from_secs(5) }
+    }
+}
+
+/// How a process ended, in facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit status. `None`: it was sent SIGKILL and still hangs in the kernel; it is reaped when it comes out.
+    pub status: Option<ExitStatus>,
+    /// The last step taken before it ended. `None`: it had ended before anybody asked it to.
+    pub by: Option<Step>,
+}
+
+/// An agent that runs as a child process, and its process group (on Windows: its job object).
+///
+/// Dropping it kills the whole group, at once and without blocking, whether or not there still is a runtime, and no
+/// zombie is left. Nothing can be done in a client that is itself killed by SIGKILL: then the agent sees its stdin end.
+#[derive(Debug)]
+pub struct AgentProcess {
+    group: Group,
+    grace: Grace,
+    machine: Shutdown,
+    /// When the grace of the last step is over.
+    due: Option<Instant>,
+    /// The last step taken while the process ran.
+    by: Option<Step>,
+    stderr: Arc<Stderr>,
+    drain: Option<JoinHandle<()>>,
+    /// Tells the drain that the process is over (or, when dropped, that nobody looks any more).
+    over: watch::Sender<bool>,
+}
+
+impl AgentProcess {
+    /// Starts `command` with its three streams piped, in a group of its own. Everything else is as `command` says.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started: the error says which program, in which directory if one was set, and why. Also outside
+    /// of a tokio runtime.
+    ///
+    /// # Panics
+    ///
+    /// In a tokio runtime without I/O or time.
+    pub fn spawn(mut command: Command, grace: Grace) -> io::Result<(Self, Pipes)> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(io::Error::other("an agent's process needs a tokio runtime: start it inside of one"));
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (program, directory) = (command.as_std().get_program(), command.as_std().get_current_dir());
+        // A missing directory and a missing program are the same error of the system.
+        let place = directory.map_or_else(String::new, |directory| format!(" in {}", directory.display()));
+        let name = format!("{}{place}", program.display());
+        let (group, pipes, stderr) = Group::spawn(command)
+            .map_err(|error| io::Error::new(error.kind(), format!("cannot start {name}: {error}")))?;
+
+        let shared = Arc::new(Stderr::new());
+        let (over, is_over) = watch::channel(false);
+        let drain = tokio::spawn(drain(stderr, Arc::clone(&shared), is_over));
+        let machine = Shutdown::default();
+        Ok((Self { group, grace, machine, due: None, by: None, stderr: shared, drain: Some(drain), over }, pipes))
+    }
+
+    /// Its process id, which is its group's too. `None` once it was reaped.
+    pub fn id(&self) -> Option<u32> {
+        self.group.id()
+    }
+
+    /// The last 64 KiB that the process, or a descendant, wrote to stderr. Complete after `wait` or `shutdown`.
+    pub fn stderr_tail(&self) -> Vec<u8> {
+        self.stderr.lock().tail.iter().copied().collect()
+    }
+
+    /// What [`stderr_tail`](Self::stderr_tail) has, and everything that comes after it, in pieces of up to 8 KiB.
+    ///
+    /// A taker who is 64 pieces behind misses the oldest, and is told how many (`RecvError::Lagged`): the process never
+    /// waits for a taker. The channel closes with stderr.
+    pub fn follow_stderr(&self) -> (Vec<u8>, broadcast::Receiver<Bytes>) {
+        let ring = self.stderr.lock();
+        // A closed channel, for when stderr is already over.
+        let pieces = ring.pieces.as_ref().map_or_else(|| broadcast::channel(1).1, broadcast::Sender::subscribe);
+        (ring.tail.iter().copied().collect(), pieces)
+    }
+
+    /// Waits for the process to end, by itself. What is left of its group is then killed, and its stderr is complete
+    /// (unless something outside of the group holds it open: that is given 0.5 s). Cancel safe; again gives the same.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not tell the exit status, because somebody else in this process collects children.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        let status = self.group.exited().await;
+        self.advance(Input::Exited);
+        self.drained().await;
+        status
+    }
+
+    /// Ends the process: waits for it to go because its stdin was closed, then SIGTERM to its group and a wait, then
+    /// SIGKILL to its group. Nothing of the group is left afterwards.
+    ///
+    /// **Drop [`Pipes::stdin`] first**, else the first grace is a wait for nothing. Cancel safe: called again it goes on
+    /// where it was, with the same deadlines. Without SIGTERM (Windows) that step is passed over.
+    ///
+    /// # Errors
+    ///
+    /// As [`wait`](Self::wait): it has ended, only how is unknown.
+    pub async fn shutdown(&mut self) -> io::Result<Ended> {
+        if self.group.has_exited() {
+            self.advance(Input::Exited);
+        }
+        self.advance(Input::Begin);
+        while self.machine != Shutdown::Reaped {
+            // No grace is left: it survived SIGKILL.
+            let Some(due) = self.due else { return Ok(Ended { status: None, by: self.by }) };
+            tokio::select! {
+                biased;
+                _ = self.group.exited() => self.advance(Input::Exited),
+                () = tokio::time::sleep_until(due) => self.advance(Input::Expired),
+            }
+        }
+        self.drained().await;
+        Ok(Ended { status: Some(self.group.exited().await?), by: self.by })
+    }
+
+    /// Gives the machine its input, and does what it says.
+    fn advance(&mut self, input: Input) {
+        // Refused is only an `Expired` with no grace running, which this adapter never sends.
+        let Ok(output) = self.machine.step(input) else { return };
+        if input != Input::Begin {
+            self.due = None;
+        }
+        let Some(step) = output.step else { return };
+        let grace = match step {
+            Step::CloseStdin => self.grace.stdin,
+            Step::Terminate if self.group.terminate() => self.grace.terminate,
+            Step::Terminate => Duration::ZERO,
+            Step::Kill => {
+                self.group.kill();
+                KILL
+            }
+        };
+        if output.wait {
+            self.by = Some(step);
+            self.due = Some(Instant::now() + grace);
+        }
+    }
+
+    async fn drained(&mut self) {
+        self.over.send_replace(true);
+        if let Some(drain) = &mut self.drain {
+            // An error is a runtime that shut down, and took the drain with it.
+            let _ = drain.await;
+            self.drain = None;
+        }
+    }
+}
+
+/// What is known of a process's stderr.
+#[derive(Debug)]
+struct Stderr(Mutex<Ring>);
+
+#[derive(Debug)]
+struct Ring {
+    tail: VecDeque<u8>,
+    /// `None` once stderr is over.
+    pieces: Option<broadcast::Sender<Bytes>>,
+}
+
+impl Stderr {
+    fn new() -> Self {
+        Self(Mutex::new(Ring { tail: VecDeque::new(), pieces: Some(broadcast::channel(PIECES).0) }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ring> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, piece: &[u8]) {
+        let mut ring = self.lock();
+        let excess = (ring.tail.len() + piece.len()).saturating_sub(TAIL);
+        ring.tail.drain(..excess);
+        ring.tail.extend(piece);
+        // Told under the lock, so that a follower gets each byte once: in the tail or as a piece.
+        if let Some(pieces) = ring.pieces.as_ref().filter(|pieces| pieces.receiver_count() > 0) {
+            let _ = pieces.send(Bytes::copy_from_slice(piece));
+        }
+    }
+}
+
+/// Reads stderr to its end, but not for long once the process is over.
+async fn drain(mut from: ChildStderr, to: Arc<Stderr>, mut over: watch::Receiver<bool>) {
+    let enough = async {
+        let _ = over.wait_for(|over| *over).await;
+        tokio::time::sleep(DRAIN).await;
+    };
+    tokio::pin!(enough);
+    let mut piece = [0; PIECE];
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut enough => break,
+            read = from.read(&mut piece) => match read {
+                Ok(0) | Err(_) => break,
+                Ok(n) => to.push(&piece[..n]),
+            },
+        }
+    }
+    to.lock().pieces = None;
+}
+
+#[cfg(unix)]
+mod group;
+
+#[cfg(windows)]
+mod group {
+    //! A job object, which ends with its last handle.
+
+    use std::io;
+    use std::process::ExitStatus;
+
+    use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
+    use tokio::process::{ChildStderr, Command};
+
+    use super::Pipes;
+
+    #[derive(Debug)]
+    pub(super) struct Group(Box<dyn ChildWrapper>);
+
+    impl Group {
+        pub(super) fn spawn(command: Command) -> io::Result<(Self, Pipes, ChildStderr)> {
+            let mut child = CommandWrap::from(command).wrap(KillOnDrop).wrap(JobObject).spawn()?;
+            let missing = || io::Error::other("a stream is not piped");
+            let stdin = child.stdin().take().ok_or_else(missing)?;
+            let stdout = child.stdout().take().ok_or_else(missing)?;
+            let stderr = child.stderr().take().ok_or_else(missing)?;
+            Ok((Self(child), Pipes { stdin, stdout }, stderr))
+        }
+
+        pub(super) fn id(&self) -> Option<u32> {
+            self.0.id()
+        }
+
+        /// Of the leader, not of the whole job: that is what the outer `wait` is for, and it may never come.
+        pub(super) async fn exited(&mut self) -> io::Result<ExitStatus> {
+            let status = self.0.inner_mut().wait().await;
+            self.kill();
+            status
+        }
+
+        pub(super) fn has_exited(&mut self) -> bool {
+            !matches!(self.0.inner_mut().try_wait(), Ok(None))
+        }
+
+        /// There is no such thing here.
+        pub(super) const fn terminate(&mut self) -> bool {
+            false
+        }
+
+        pub(super) fn kill(&mut self) {
+            // An error is a job that is already over.
+            let _ = self.0.start_kill();
+        }
+    }
+
+    impl Drop for Group {
+        fn drop(&mut self) {
+            self.kill();
+        }
+    }
+}
