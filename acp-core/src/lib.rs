@@ -91,8 +91,8 @@ mod timers;
 pub mod wire;
 
 pub use action::{
-    AgentAction, CancelCause, Cancellation, ClientAction, Common, Decision, Delivery, HostAction, Offer, Origin, Outcome,
-    PermissionOption, Resolved, Settlement, TurnEnd, TurnSignal,
+    AgentAction, CancelCause, Cancellation, ClientAction, Common, Decision, Delivery, HostAction, Offer, Origin,
+    Outcome, PermissionOption, Resolved, Settlement, TurnEnd, TurnSignal,
 };
 pub use config::{Batches, Config, ConfigError, Limits};
 pub use connection::{Connection, Role};

@@ -177,7 +177,8 @@ mod tests {
     #[test]
     fn a_frame_that_does_not_fit_leaves_nothing_behind() {
         let mut outbox = Outbox::default();
-        let mut offer = |line, total| outbox.offer(Tag::Plain, Room { line, total }, |out| out.extend_from_slice(b"[1]\n"));
+        let mut offer =
+            |line, total| outbox.offer(Tag::Plain, Room { line, total }, |out| out.extend_from_slice(b"[1]\n"));
         assert_eq!(offer(2, 100), Err(NoRoom::Line { size: 3 }));
         assert_eq!(offer(3, 3), Err(NoRoom::Total));
         assert!(offer(3, 4).is_ok());

@@ -9,7 +9,7 @@ use std::{
 };
 
 use acp_core::{
-    Agent, Cancellation, CancelKind, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
+    Agent, CancelKind, Cancellation, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
     InitializeTicket, Outcome, Payload, PermissionTicket, Refused, RequestKey, Resolved, Role, Scope, SessionKey,
     SessionTicket, Ticket, Timestamp, TurnKey,
 };

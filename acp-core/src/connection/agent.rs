@@ -14,9 +14,7 @@ use crate::{
     outbox::Tag,
     role::Agent,
     session::Stage,
-    ticket::{
-        IncomingKey, InitializeTicket, Scope, SessionKey, SessionTicket, TurnKey, TurnTicket,
-    },
+    ticket::{IncomingKey, InitializeTicket, Scope, SessionKey, SessionTicket, TurnKey, TurnTicket},
     time::Timestamp,
     wire::{Capabilities, ErrorObject, Method, Payload, StopReason, code, dialect::v1, write_notification},
 };
@@ -168,12 +166,10 @@ impl Connection<Agent> {
                 Delivery::Queued => Delivery::AsWithdrawn,
                 other => other,
             },
-            TurnEnd::Stop(reason) => {
-                match Payload::try_from(serde_json::json!({ "stopReason": reason.as_str() })) {
-                    Ok(result) => self.answer(key, Ok(&result)),
-                    Err(_) => self.answer_cancelled(key, STOP_CANCELLED),
-                }
-            }
+            TurnEnd::Stop(reason) => match Payload::try_from(serde_json::json!({ "stopReason": reason.as_str() })) {
+                Ok(result) => self.answer(key, Ok(&result)),
+                Err(_) => self.answer_cancelled(key, STOP_CANCELLED),
+            },
             TurnEnd::Error(error) => self.answer(key, Err(error)),
         };
         if let Some((next, true)) = next {

@@ -43,7 +43,9 @@ impl Hooks for Agent {
         let answer = match known {
             Method::Initialize => conn.receive_initialize(key, params),
             Method::SessionNew => conn.receive_open(key, known, None, params),
-            Method::SessionLoad | Method::SessionResume | Method::SessionFork => conn.receive_open_named(key, known, params),
+            Method::SessionLoad | Method::SessionResume | Method::SessionFork => {
+                conn.receive_open_named(key, known, params)
+            }
             _ => conn.receive_ordinary(key, known, params),
         };
         if let Err(error) = answer {
@@ -152,9 +154,10 @@ impl Connection<Agent> {
             return self.receive_open(key, method, None, params);
         }
         let known = self.sessions.find(&id);
-        if known.and_then(|session| self.sessions.get(session)).is_some_and(|session| {
-            session.turns.running().is_some() || session.stage != Stage::Open
-        }) {
+        if known
+            .and_then(|session| self.sessions.get(session))
+            .is_some_and(|session| session.turns.running().is_some() || session.stage != Stage::Open)
+        {
             let why = format!("session {id:?} is busy: a turn runs, or it is being opened or closed");
             return Err(ErrorObject::new(code::INVALID_REQUEST, why));
         }
@@ -174,9 +177,10 @@ impl Connection<Agent> {
     fn receive_ordinary(&mut self, key: IncomingKey, method: Method, params: Payload) -> Admitted {
         let session = if method.spec().in_session {
             let id = v1::session_id(&params).ok_or_else(no_session_id)?;
-            let known = self.sessions.find(&id).filter(|session| {
-                self.sessions.get(*session).is_some_and(|session| session.stage != Stage::Closing)
-            });
+            let known = self
+                .sessions
+                .find(&id)
+                .filter(|session| self.sessions.get(*session).is_some_and(|session| session.stage != Stage::Closing));
             Some(known.ok_or_else(|| self.unknown_session(&id))?)
         } else {
             None

@@ -99,11 +99,8 @@ impl<R: Role> Connection<R> {
         let Ok(IncomingOutput::Answered { id, about, .. }) = self.incoming.step(IncomingInput::Answer(key.0)) else {
             return Delivery::TooLate;
         };
-        let delivery = if self.lifecycle.is_closed() {
-            Delivery::TooLate
-        } else {
-            self.write_answer(&id, about.place, answer)
-        };
+        let delivery =
+            if self.lifecycle.is_closed() { Delivery::TooLate } else { self.write_answer(&id, about.place, answer) };
         self.touch_idle();
         self.settle_end();
         delivery

@@ -12,7 +12,9 @@ use crate::{
     role::Side,
     ticket::{FrameId, IncomingKey, RequestKey, Scope, SessionKey, Ticket, TurnKey},
     timers::Cause,
-    wire::{ErrorObject, Form, Method, MethodName, Payload, Sender, code, dialect::v1, write_notification, write_request},
+    wire::{
+        ErrorObject, Form, Method, MethodName, Payload, Sender, code, dialect::v1, write_notification, write_request,
+    },
 };
 
 /// What is known about an open request of ours.
@@ -201,11 +203,7 @@ impl<R: Role> Connection<R> {
     /// # Errors
     ///
     /// [`Misuse::UnknownKey`] if the key was never given. That it is resolved already is [`Cancellation::Moot`].
-    pub fn cancel_request(
-        &mut self,
-        request: RequestKey,
-        now: crate::Timestamp,
-    ) -> Result<Cancellation, CommandError> {
+    pub fn cancel_request(&mut self, request: RequestKey, now: crate::Timestamp) -> Result<Cancellation, CommandError> {
         self.advance(now);
         match self.outgoing.step(OutgoingInput::Cancel(request.0)) {
             Ok(OutgoingOutput::Asked(Asked::First | Asked::Again)) => {

@@ -11,9 +11,7 @@ use super::{
 use crate::{
     action::{CancelCause, Cancellation, ClientAction, Decision, Delivery, Outcome, Settlement},
     error::{CommandError, Misuse},
-    machine::{
-        Asked, CancelKind, CancelScope, Cancelled, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject,
-    },
+    machine::{Asked, CancelKind, CancelScope, Cancelled, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject},
     outbox::Tag,
     role::Client,
     ticket::{FrameId, IncomingKey, PermissionTicket, RequestKey, Scope, SessionKey, TurnKey},
@@ -249,9 +247,7 @@ impl Connection<Client> {
     /// The host's own cancel makes a permission void: it is answered `cancelled`, and a host that was not told of it yet
     /// never is.
     fn withdraw(&mut self, key: IncomingKey) {
-        let told = |action: &ClientAction| {
-            !matches!(action, ClientAction::PermissionRequested { ticket, .. } if ticket.key == key)
-        };
+        let told = |action: &ClientAction| !matches!(action, ClientAction::PermissionRequested { ticket, .. } if ticket.key == key);
         if self.actions.iter().all(told) {
             return self.revoke(key);
         }

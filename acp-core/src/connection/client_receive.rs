@@ -149,9 +149,7 @@ impl Connection<Client> {
 
     /// Whether a request is under way whose answer will make a session known.
     fn is_opening(&self) -> bool {
-        self.outgoing
-            .iter()
-            .any(|(_, call)| call.session.is_none() && matches!(call.purpose, Purpose::Open { .. }))
+        self.outgoing.iter().any(|(_, call)| call.session.is_none() && matches!(call.purpose, Purpose::Open { .. }))
     }
 
     fn holds_early(&self, id: &str) -> bool {
@@ -162,12 +160,7 @@ impl Connection<Client> {
         }
     }
 
-    fn receive_permission(
-        &mut self,
-        key: IncomingKey,
-        named: Option<Option<SessionKey>>,
-        params: Option<Payload>,
-    ) {
+    fn receive_permission(&mut self, key: IncomingKey, named: Option<Option<SessionKey>>, params: Option<Payload>) {
         let usable = named.and_then(|session| {
             let params = params?;
             Some((session, v1::permission(&params)?, params))
@@ -268,4 +261,3 @@ fn settle(asked: bool, outcome: Outcome) -> (Settlement, Outcome) {
         failed => (Settlement::Failed, failed),
     }
 }
-

@@ -37,7 +37,7 @@ use self::{
     turns::Turn,
 };
 use crate::{
-    action::{Common, HostAction},
+    action::{Common, HostAction, Outcome},
     config::{Config, ConfigError},
     error::{CloseReason, CommandError, Misuse, Violation},
     machine::{Admission, Handshake, Incoming, Lifecycle, Outgoing},
@@ -221,6 +221,20 @@ impl<R: Role> Connection<R> {
         self.cut(CloseReason::Lost(Box::from(why)));
     }
 
+    /// A message transport could not deliver a frame it had taken. A cancel may then be asked again, a request of ours
+    /// resolves as undelivered; if it was anything else, the streams no longer agree, and the connection ends.
+    pub fn handle_transmit_failed(&mut self, frame: FrameId, now: Timestamp) {
+        self.advance(now);
+        if R::on_cancel_failed(self, frame) {
+            return;
+        }
+        let request = self.outgoing.iter().find(|(_, call)| call.frame == frame).map(|(id, _)| id);
+        match request {
+            Some(id) => self.resolve_own(id, Outcome::Undelivered),
+            None => self.cut(CloseReason::Lost(Box::from("a message could not be delivered"))),
+        }
+    }
+
     /// Time has passed. Early and repeated calls are harmless.
     pub fn handle_timeout(&mut self, now: Timestamp) {
         self.advance(now);
@@ -388,19 +402,6 @@ impl<R: Role> Connection<R> {
             self.timers.arm(Cause::Idle, self.now + idle);
         } else {
             self.timers.disarm(Cause::Idle);
-        }
-    }
-
-    /// A message transport could not deliver a frame it had taken. A cancel may then be asked again, a request of ours
-    /// resolves as undelivered; if it was anything else, the streams no longer agree, and the connection ends.
-    pub fn handle_transmit_failed(&mut self, frame: FrameId, now: Timestamp) {
-        self.advance(now);
-        if R::on_cancel_failed(self, frame) {
-            return;
-        }
-        match self.outgoing.iter().find(|(_, call)| call.frame == frame).map(|(id, _)| id) {
-            Some(id) => self.resolve_own(id, crate::action::Outcome::Undelivered),
-            None => self.cut(CloseReason::Lost(Box::from("a message could not be delivered"))),
         }
     }
 }

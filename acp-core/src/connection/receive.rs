@@ -20,8 +20,8 @@ use crate::{
     ticket::IncomingKey,
     timers::Cause,
     wire::{
-        ErrorObject, Form, Framed, Id, Line, Malformed, Message, Method, MethodName, Oversized, OversizedShape, Payload,
-        Sender, Shape, code, dialect::v1, parse_line,
+        ErrorObject, Form, Framed, Id, Line, Malformed, Message, Method, MethodName, Oversized, OversizedShape,
+        Payload, Sender, Shape, code, dialect::v1, parse_line,
     },
 };
 

@@ -83,12 +83,7 @@ impl<R: Role> Connection<R> {
     // ---- opening and closing -----------------------------------------------------------------------------------
 
     /// The answer to a request of ours that opens a session.
-    pub(super) fn opened(
-        &mut self,
-        session: Option<SessionKey>,
-        fresh: bool,
-        outcome: &Outcome,
-    ) -> Option<SessionKey> {
+    pub(super) fn opened(&mut self, session: Option<SessionKey>, fresh: bool, outcome: &Outcome) -> Option<SessionKey> {
         match (outcome, session) {
             (Outcome::Result(_), Some(session)) => {
                 if let Some(session) = self.sessions.get_mut(session) {
