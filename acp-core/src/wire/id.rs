@@ -1,6 +1,6 @@
 //! Request ids, as the peer wrote them.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, string::ToString};
 use core::{
     cmp::Ordering,
     fmt,
@@ -106,6 +106,13 @@ impl Id {
             Repr::String { raw, decoded: None } => Key::String(raw.get(1..raw.len().saturating_sub(1)).unwrap_or(raw)),
             Repr::Opaque(raw) => Key::Opaque(raw),
         }
+    }
+}
+
+/// An id of ours.
+impl From<u64> for Id {
+    fn from(id: u64) -> Self {
+        Self(Repr::Integer(Text::from_slice(id.to_string().as_bytes())))
     }
 }
 
