@@ -7,13 +7,17 @@
 mod envelope;
 mod id;
 mod method;
+mod ndjson;
 mod noise;
 mod object;
+mod oversize;
 mod payload;
 mod write;
 
 pub use envelope::{Line, Malformed, Message, Shape, parse_line};
 pub use id::Id;
 pub use method::{Form, Gate, Method, MethodName, Sender, Spec};
+pub use ndjson::{Deframer, Framed};
+pub use oversize::{Oversized, OversizedShape};
 pub use payload::{ErrorObject, NotJson, Payload, code};
 pub(crate) use write::{write_answer, write_notification, write_request};
