@@ -10,6 +10,7 @@ mod method;
 mod ndjson;
 mod noise;
 mod object;
+mod open_enum;
 mod oversize;
 mod payload;
 mod write;
@@ -18,6 +19,10 @@ pub use envelope::{Line, Malformed, Message, Shape, parse_line};
 pub use id::Id;
 pub use method::{Form, Gate, Method, MethodName, Sender, Spec};
 pub use ndjson::{Deframer, Framed};
+pub use open_enum::{
+    ContentKind, PermissionOptionKind, PlanEntryPriority, PlanEntryStatus, StopReason, ToolCallStatus, ToolKind,
+    UpdateKind,
+};
 pub use oversize::{Oversized, OversizedShape};
 pub use payload::{ErrorObject, NotJson, Payload, code};
 pub(crate) use write::{write_answer, write_notification, write_request};
