@@ -1,0 +1,396 @@
+//! Learns who waits for a line that is too long to keep.
+//!
+//! A line over the limit is thrown away while it arrives, but somebody may wait for it: the request it answers, or the
+//! peer that asked. So its top-level keys are read on the way, wherever they stand, in memory that does not grow. What
+//! the line says twice it does not say: a duplicate key must not smuggle an id past one of two readers.
+
+use alloc::{boxed::Box, vec::Vec};
+
+use super::{id::Id, method::MethodName, object::string, payload::Payload};
+
+/// The most bytes kept of each of `id`, `method` and `params.sessionId`, as they stand in the line.
+const KEEP: usize = 4096;
+/// Enough for `"sessionId"` with every letter escaped. A longer key is none of ours.
+const KEEP_KEY: usize = 64;
+
+/// What is known of a line that was too long to keep.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Oversized {
+    /// Bytes of the whole line, without its line break.
+    pub size: u64,
+    /// Bytes that were allowed.
+    pub limit: usize,
+    /// What it was.
+    pub shape: OversizedShape,
+    /// Its id, where it could be read. Of noise only if it has an id and no method, result or error.
+    pub id: Option<Id>,
+    /// Its method, where it could be read.
+    pub method: Option<MethodName>,
+    /// Its `params.sessionId`, where it could be read.
+    pub session: Option<Box<str>>,
+}
+
+/// What a line that was too long to keep was, judged by its top-level keys (JSON-RPC 2.0 §4, §5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OversizedShape {
+    /// A method and an id that could be read.
+    Request,
+    /// A method and no id.
+    Notification,
+    /// A result or an error and no method, whether or not its id could be read.
+    Response,
+    /// Anything else: no object, a batch, malformed, cut off by the end of the stream, a key twice, a method together
+    /// with a result, a request whose id could not be read, or nothing but an id.
+    Noise,
+}
+
+/// Reads the top-level keys of a line that is fed in pieces of any size. Holds less than 16 KiB.
+///
+/// It does not check the whole line: what is nested is only counted and skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Scanner {
+    limit: usize,
+    size: u64,
+    at: At,
+    lead: Lead,
+    /// Inside a string: a backslash came last.
+    escaped: bool,
+    /// Open brackets of the value that is skipped.
+    depth: u64,
+    /// The members read are those of `params`.
+    in_params: bool,
+    key: Kept,
+    name: Name,
+    /// A bit for each [`Name`] that was there.
+    seen: u8,
+    /// `params` is there and is neither an object nor an array nor null.
+    scalar_params: bool,
+    version: Kept,
+    id: Kept,
+    method: Kept,
+    session: Kept,
+}
+
+/// What is expected next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum At {
+    /// The brace that opens the line.
+    #[default]
+    Start,
+    Key {
+        first: bool,
+    },
+    Colon,
+    Value,
+    /// More of a number, `true`, `false` or `null`.
+    Scalar,
+    /// More of a string.
+    Text(Of),
+    /// More of an object or array that is skipped.
+    Nested,
+    /// A comma or a brace.
+    Next,
+    /// White space only.
+    End,
+    /// Nothing matters any more.
+    Noise,
+}
+
+/// What terminals and editors put in front of a line: a byte order mark, escape sequences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Lead {
+    #[default]
+    None,
+    Mark(u8),
+    Escape,
+    /// `ESC [`, ends with a letter.
+    Control,
+    /// `ESC ]`, ends with BEL or `ESC \`.
+    Command,
+    CommandEscape,
+}
+
+/// Which string it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Of {
+    Key,
+    Value,
+    Nested,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Name {
+    Version,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+    SessionId,
+    #[default]
+    Other,
+}
+
+impl Name {
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// Text that is kept up to a bound; of longer text nothing is kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Kept {
+    text: Vec<u8>,
+    lost: bool,
+}
+
+impl Kept {
+    fn push(&mut self, bytes: &[u8], most: usize) {
+        let len = self.text.len() + bytes.len();
+        if self.lost || len > most {
+            return self.lose();
+        }
+        if len > self.text.capacity() {
+            // Doubled, but not beyond the bound.
+            let room = (self.text.capacity() * 2).clamp(len, most);
+            self.text.reserve_exact(room - self.text.len());
+        }
+        self.text.extend_from_slice(bytes);
+    }
+
+    fn lose(&mut self) {
+        *self = Self { text: Vec::new(), lost: true };
+    }
+
+    fn value(&self) -> Option<Payload> {
+        Payload::parse(self.text.clone()).ok()
+    }
+
+    fn string(&self) -> Option<Box<str>> {
+        Some(string(self.value()?.as_str())?.into())
+    }
+}
+
+impl Scanner {
+    /// `limit`: what the line may have, to be told with the result.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Bytes held.
+    pub(crate) fn held(&self) -> usize {
+        [&self.key, &self.version, &self.id, &self.method, &self.session].map(|kept| kept.text.capacity()).iter().sum()
+    }
+
+    /// Takes more of the line.
+    pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
+        self.size = self.size.saturating_add(bytes.len() as u64);
+        while let Some((&byte, rest)) = bytes.split_first() {
+            bytes = match self.at {
+                At::Noise => return,
+                At::Text(of) => self.text(of, bytes),
+                At::Nested => self.nested(bytes),
+                At::Scalar if byte.is_ascii_alphanumeric() || b"+-.".contains(&byte) => {
+                    self.keep_value(&[byte]);
+                    rest
+                }
+                At::Scalar => {
+                    self.at = At::Next;
+                    bytes
+                }
+                At::Start => {
+                    self.start(byte);
+                    rest
+                }
+                At::Key { .. } | At::Colon | At::Value | At::Next | At::End => {
+                    if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
+                        self.token(byte);
+                    }
+                    rest
+                }
+            };
+        }
+    }
+
+    /// The line is over.
+    pub(crate) fn finish(self) -> Oversized {
+        let mut told = Oversized {
+            size: self.size,
+            limit: self.limit,
+            shape: OversizedShape::Noise,
+            id: None,
+            method: None,
+            session: None,
+        };
+        if self.at != At::End {
+            return told;
+        }
+        let id = self.id.value().as_ref().and_then(Id::parse);
+        let method = self.method.string();
+        let is_call = self.has(Name::Method);
+        let is_answer = self.has(Name::Result) || self.has(Name::Error);
+        // A method that is too long to keep is a method all the same.
+        let well_formed = self.version.string().as_deref() == Some("2.0")
+            && !self.scalar_params
+            && (method.is_some() || self.method.lost);
+        told.shape = match (is_call, is_answer) {
+            (true, false) if self.has(Name::Id) && id.is_some() => OversizedShape::Request,
+            (true, false) if !self.has(Name::Id) && well_formed => OversizedShape::Notification,
+            (false, true) => OversizedShape::Response,
+            (false, false) => {
+                told.id = id;
+                return told;
+            }
+            (true, _) => return told,
+        };
+        told.id = id;
+        told.method = method.map(|name| MethodName::new(&name));
+        told.session = self.session.string();
+        told
+    }
+
+    const fn has(&self, name: Name) -> bool {
+        self.seen & name.bit() != 0
+    }
+
+    /// From here on only the length counts.
+    fn noise(&mut self) {
+        *self = Self { limit: self.limit, size: self.size, at: At::Noise, ..Self::default() };
+    }
+
+    fn start(&mut self, byte: u8) {
+        self.lead = match (self.lead, byte) {
+            (Lead::None, b'{') => {
+                self.at = At::Key { first: true };
+                Lead::None
+            }
+            (Lead::None, b' ' | b'\t' | b'\r' | b'\n') => Lead::None,
+            (Lead::None, 0xEF) => Lead::Mark(0xBB),
+            (Lead::Mark(0xBB), 0xBB) => Lead::Mark(0xBF),
+            (Lead::Mark(0xBF), 0xBF) => Lead::None,
+            (Lead::None, 0x1B) => Lead::Escape,
+            (Lead::Escape, b'[') => Lead::Control,
+            (Lead::Escape, b']') => Lead::Command,
+            (Lead::Control, 0x40..=0x7E) | (Lead::Command, 0x07) | (Lead::CommandEscape, b'\\') => Lead::None,
+            (Lead::Control, _) => Lead::Control,
+            (Lead::Command | Lead::CommandEscape, 0x1B) => Lead::CommandEscape,
+            (Lead::Command | Lead::CommandEscape, _) => Lead::Command,
+            (Lead::Escape, _) => Lead::None,
+            (Lead::None | Lead::Mark(_), _) => return self.noise(),
+        };
+    }
+
+    /// One byte of the structure, in an object whose members are read.
+    fn token(&mut self, byte: u8) {
+        match (self.at, byte) {
+            (At::Key { .. }, b'"') => {
+                self.key = Kept::default();
+                self.key.push(b"\"", KEEP_KEY);
+                self.at = At::Text(Of::Key);
+            }
+            (At::Colon, b':') => self.at = At::Value,
+            (At::Value, b'{') if self.name == Name::Params => {
+                self.in_params = true;
+                self.at = At::Key { first: true };
+            }
+            (At::Value, b'{' | b'[') => {
+                // The bracket alone makes the value unreadable, as it should be.
+                self.keep_value(&[byte]);
+                self.depth = 1;
+                self.at = At::Nested;
+            }
+            (At::Value, b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
+                self.scalar_params |= self.name == Name::Params && byte != b'n';
+                self.keep_value(&[byte]);
+                self.at = if byte == b'"' { At::Text(Of::Value) } else { At::Scalar };
+            }
+            (At::Next, b',') => self.at = At::Key { first: false },
+            (At::Next | At::Key { first: true }, b'}') => {
+                self.at = if self.in_params { At::Next } else { At::End };
+                self.in_params = false;
+            }
+            _ => self.noise(),
+        }
+    }
+
+    /// More of a string; gives back what follows it.
+    fn text<'a>(&mut self, of: Of, bytes: &'a [u8]) -> &'a [u8] {
+        let end = if self.escaped { Some(0) } else { memchr::memchr2(b'"', b'\\', bytes) };
+        let (text, rest) = bytes.split_at(end.map_or(bytes.len(), |end| (end + 1).min(bytes.len())));
+        match of {
+            Of::Key => self.key.push(text, KEEP_KEY),
+            Of::Value => self.keep_value(text),
+            Of::Nested => {}
+        }
+        if self.escaped {
+            self.escaped = false;
+        } else if text.last() == Some(&b'\\') {
+            self.escaped = true;
+        } else if text.last() == Some(&b'"') {
+            match of {
+                Of::Key => self.named(),
+                Of::Value => self.at = At::Next,
+                Of::Nested => self.at = At::Nested,
+            }
+        }
+        rest
+    }
+
+    /// More of what is skipped; gives back what follows it, or follows the quote of a string in it.
+    fn nested<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        for (index, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'"' => self.at = At::Text(Of::Nested),
+                b'{' | b'[' => {
+                    self.depth += 1;
+                    continue;
+                }
+                b'}' | b']' => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth > 0 {
+                        continue;
+                    }
+                    self.at = At::Next;
+                }
+                _ => continue,
+            }
+            return bytes.get(index + 1..).unwrap_or_default();
+        }
+        &[]
+    }
+
+    /// A key is complete.
+    fn named(&mut self) {
+        self.name = match (self.in_params, self.key.string().as_deref()) {
+            (false, Some("jsonrpc")) => Name::Version,
+            (false, Some("id")) => Name::Id,
+            (false, Some("method")) => Name::Method,
+            (false, Some("params")) => Name::Params,
+            (false, Some("result")) => Name::Result,
+            (false, Some("error")) => Name::Error,
+            (true, Some("sessionId")) => Name::SessionId,
+            _ => Name::Other,
+        };
+        self.at = At::Colon;
+        match (self.has(self.name), self.name) {
+            (true, Name::SessionId) => self.session.lose(),
+            (true, Name::Other) => {}
+            (true, _) => return self.noise(),
+            (false, _) => {}
+        }
+        self.seen |= self.name.bit();
+    }
+
+    fn keep_value(&mut self, bytes: &[u8]) {
+        match self.name {
+            Name::Version => self.version.push(bytes, KEEP_KEY),
+            Name::Id => self.id.push(bytes, KEEP),
+            Name::Method => self.method.push(bytes, KEEP),
+            Name::SessionId => self.session.push(bytes, KEEP),
+            Name::Params | Name::Result | Name::Error | Name::Other => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,370 @@
+//! JSON that passes through: values kept as text, and the error object of JSON-RPC.
+//!
+//! Routing needs a handful of fields. Everything else is the host's, so it stays what it was: a slice of the line that
+//! was received. No tree is built, no number is rounded, no unknown member is lost.
+
+use alloc::{boxed::Box, string::ToString, vec::Vec};
+use core::{fmt, str};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
+use serde_json::value::RawValue;
+
+use super::object::{members, string};
+
+/// A JSON value as text: a slice of the received line, or what we serialized.
+///
+/// It is well-formed, one value, without raw line breaks (so it fits into a line), and trimmed. Well-formed is what
+/// `serde_json` takes for a raw value: any depth, any range of numbers, lone surrogates included. Equality is that of the
+/// text.
+///
+/// A slice keeps the line it came in alive; [`detach`](Self::detach) what is kept for long.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Payload(Bytes);
+
+impl Payload {
+    /// `null`
+    pub const NULL: Self = Self(Bytes::from_static(b"null"));
+    /// `{}`
+    pub const EMPTY: Self = Self(Bytes::from_static(b"{}"));
+
+    /// Serializes `value`.
+    ///
+    /// # Errors
+    ///
+    /// It has no form in JSON (a map whose keys are no strings), or its own `Serialize` failed.
+    pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, NotJson> {
+        // A raw value inside it brings its own white space.
+        Ok(Self(without_line_breaks(serde_json::to_vec(value)?.into())))
+    }
+
+    /// Takes text that holds one JSON value. Line breaks between its tokens are removed.
+    ///
+    /// # Errors
+    ///
+    /// It is not UTF-8, not well-formed, or more than one value.
+    pub fn parse(text: impl Into<Bytes>) -> Result<Self, NotJson> {
+        let text = text.into();
+        let checked: &RawValue = serde_json::from_slice(&text)?;
+        Ok(Self(without_line_breaks(text.slice_ref(checked.get().as_bytes()))))
+    }
+
+    /// Takes what a parser has already found to be one JSON value, trimmed and without line breaks.
+    pub(crate) const fn from_trusted(text: Bytes) -> Self {
+        Self(text)
+    }
+
+    /// Takes the part `raw` of `line` that a parser has already found to be one JSON value.
+    pub(super) fn from_line(line: &Bytes, raw: &str) -> Self {
+        Self::from_trusted(without_line_breaks(line.slice_ref(raw.as_bytes())))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        // It was checked when it was made.
+        str::from_utf8(&self.0).unwrap_or("null")
+    }
+
+    /// Reads it as a `T`, which may borrow from it.
+    ///
+    /// # Errors
+    ///
+    /// It is not a `T`, it is nested deeper than 128, or one of the strings or numbers that `T` wants has no value (a
+    /// lone surrogate, `1e400`).
+    pub fn get<'a, T: Deserialize<'a>>(&'a self) -> Result<T, NotJson> {
+        Ok(serde_json::from_slice(&self.0)?)
+    }
+
+    /// A copy that does not keep the received line alive.
+    #[must_use]
+    pub fn detach(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
+    /// Bytes of the text.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is no text, which no JSON value is: always false. Not whether it is `{}`.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether it is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        *self.0 == *b"null"
+    }
+
+    /// Whether it is an object.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        self.0.first() == Some(&b'{')
+    }
+
+    /// Puts `members`, `"a":1,"b":2` without braces, in front of the members of `object`. `None`: it is not an object.
+    ///
+    /// Nobody looks whether a name is in both.
+    pub(crate) fn splice(members: &[u8], object: &Self) -> Option<Self> {
+        let rest = object.0.strip_prefix(b"{")?.strip_suffix(b"}")?.trim_ascii();
+        let comma: &[u8] = if members.is_empty() || rest.is_empty() { b"" } else { b"," };
+        Some(Self([b"{", members, comma, rest, b"}"].concat().into()))
+    }
+}
+
+/// Removes the line breaks. Well-formed JSON has them between tokens only, where they mean nothing.
+fn without_line_breaks(json: Bytes) -> Bytes {
+    if memchr::memchr2(b'\n', b'\r', &json).is_none() {
+        return json;
+    }
+    json.iter().copied().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect::<Vec<_>>().into()
+}
+
+/// Prints the length only: what passes through may be long, and is not ours to show.
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Payload({} bytes)", self.len())
+    }
+}
+
+impl fmt::Display for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// As the value it is, without a tree. Only `serde_json` understands that.
+impl Serialize for Payload {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::from_slice::<&RawValue>(&self.0).map_err(S::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl TryFrom<serde_json::Value> for Payload {
+    type Error = NotJson;
+
+    fn try_from(value: serde_json::Value) -> Result<Self, NotJson> {
+        Self::new(&value)
+    }
+}
+
+/// Text that is not the JSON it should be, or a value that has no JSON. Says what is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct NotJson {
+    what: Box<str>,
+}
+
+impl From<serde_json::Error> for NotJson {
+    fn from(error: serde_json::Error) -> Self {
+        Self { what: error.to_string().into() }
+    }
+}
+
+/// The error object of JSON-RPC 2.0 (§5.1).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ErrorObject {
+    /// What went wrong; see [`code`]. Any integer: a code nobody knows is a failure like another.
+    pub code: i64,
+    /// One sentence for a human.
+    pub message: Box<str>,
+    /// More, in any form. `null` is read as none.
+    pub data: Option<Payload>,
+}
+
+impl ErrorObject {
+    /// An error without data.
+    #[must_use]
+    pub fn new(code: i64, message: impl Into<Box<str>>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    /// The same with data.
+    #[must_use]
+    pub fn with_data(self, data: Payload) -> Self {
+        Self { data: Some(data), ..self }
+    }
+
+    /// Reads `{"code":<integer>,"message":<string>,"data"?:<any>}`; more members are fine. `None`: it is something else,
+    /// or says one of the three twice.
+    pub(crate) fn parse(raw: &Payload) -> Option<Self> {
+        let (mut code, mut message, mut data) = (None, None, None);
+        let mut twice = false;
+        members(raw.as_str(), |key, value| {
+            let slot = match key {
+                "code" => &mut code,
+                "message" => &mut message,
+                "data" => &mut data,
+                _ => return,
+            };
+            twice |= slot.replace(value).is_some();
+        })
+        .ok()?;
+        let error = Self {
+            // Not `1.0`, not `1e3`, not more than 64 bits.
+            code: code?.parse().ok()?,
+            message: string(message?)?.into(),
+            data: data.filter(|data| *data != "null").map(|data| Payload::from_line(&raw.0, data)),
+        };
+        (!twice).then_some(error)
+    }
+}
+
+impl fmt::Display for ErrorObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl core::error::Error for ErrorObject {}
+
+/// The codes of JSON-RPC 2.0 (§5.1) and of ACP.
+pub mod code {
+    /// The line is not JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// JSON, but not a request; or a request that this state of the connection does not allow.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// The receiver does not have the method, or did not offer the capability it needs.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The parameters have the wrong form, or ask for something unsupported.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// Something failed inside the receiver.
+    pub const INTERNAL_ERROR: i64 = -32603;
+    /// ACP: cancelled, by `$/cancel_request` or for a reason of the receiver's own.
+    pub const REQUEST_CANCELLED: i64 = -32800;
+    /// ACP: the request needs `authenticate` first.
+    pub const AUTH_REQUIRED: i64 = -32000;
+    /// ACP: there is no such session, file or terminal. For a session, `data.sessionId` names it.
+    pub const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// ACP v2: none of the receiver's versions is old enough; `data` has `requested` and `supported`.
+    pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{string::ToString, vec, vec::Vec};
+
+    use serde_json::value::RawValue;
+
+    use super::{Bytes, ErrorObject, Payload};
+
+    fn payload(text: &'static str) -> Payload {
+        Payload::parse(text).unwrap()
+    }
+
+    #[test]
+    fn text_is_checked_trimmed_and_has_no_line_breaks() {
+        let deep = [vec![b'['; 1_000_000], vec![b']'; 1_000_000]].concat();
+        assert_eq!(Payload::parse(deep.clone()).unwrap().as_bytes(), deep);
+        for (text, expected) in [
+            ("null", "null"),
+            (" {\"a\" : 1}\t", "{\"a\" : 1}"),
+            ("\r\n[1,\n 2]\n", "[1, 2]"),
+            (r#""\ud800\n""#, r#""\ud800\n""#),
+            ("1e400", "1e400"),
+        ] {
+            assert_eq!(payload(text).as_str(), expected);
+        }
+        for text in
+            [&b""[..], b" ", b"{", b"1 2", b"{}{}", b"nul", b"\"\xff\"", b"\"a\nb\"", b"[1\n2]", b"\xef\xbb\xbf{}"]
+        {
+            assert!(Payload::parse(text).is_err(), "{text:?}");
+        }
+        assert_eq!(Payload::parse("[1,\n x]").unwrap_err().to_string(), "expected value at line 2 column 2");
+    }
+
+    #[test]
+    fn a_value_becomes_its_text() {
+        assert_eq!(Payload::new(&["a\n", "b"]).unwrap().as_str(), r#"["a\n","b"]"#);
+        let raw = RawValue::from_string("[1,\r\n2]".into()).unwrap();
+        assert_eq!(Payload::new(&raw).unwrap().as_str(), "[1,2]");
+        assert_eq!(Payload::try_from(serde_json::json!({"a": null})).unwrap().as_str(), r#"{"a":null}"#);
+        assert!(Payload::new(&alloc::collections::BTreeMap::from([((1, 2), 3)])).is_err());
+        // A payload inside a value is the value, not a string.
+        let inside = [payload("1.50"), Payload::NULL, payload(r#"{"\ud800":1e400}"#)];
+        assert_eq!(Payload::new(&inside).unwrap().as_str(), r#"[1.50,null,{"\ud800":1e400}]"#);
+    }
+
+    #[test]
+    fn a_payload_is_read_on_demand() {
+        let text = payload(r#"{"a":[1,2],"b":"x"}"#);
+        #[derive(serde::Deserialize)]
+        struct Borrowed<'a> {
+            b: &'a str,
+        }
+        assert_eq!(text.get::<Borrowed<'_>>().unwrap().b, "x");
+        assert!(text.get::<Vec<u8>>().is_err());
+        assert!(payload("1e400").get::<f64>().is_err());
+        assert_eq!((text.len(), text.is_empty(), text.is_null(), text.is_object()), (19, false, false, true));
+        assert_eq!(
+            (Payload::NULL.is_null(), Payload::NULL.is_object(), Payload::EMPTY.is_object()),
+            (true, false, true)
+        );
+        assert_eq!(alloc::format!("{text:?} {text}"), r#"Payload(19 bytes) {"a":[1,2],"b":"x"}"#);
+    }
+
+    #[test]
+    fn a_slice_is_not_copied_until_it_is_detached() {
+        let line = Bytes::from_static(b"  [1,2]  ");
+        let slice = Payload::parse(line.clone()).unwrap();
+        assert_eq!(slice.as_bytes().as_ptr(), line[2..].as_ptr());
+        let copy = slice.detach();
+        assert_eq!(copy, slice);
+        assert_ne!(copy.as_bytes().as_ptr(), slice.as_bytes().as_ptr());
+    }
+
+    #[test]
+    fn members_go_in_front_of_an_object() {
+        for (members, object, expected) in [
+            (r#""a":1"#, "{}", Some(r#"{"a":1}"#)),
+            (r#""a":1"#, "{ }", Some(r#"{"a":1}"#)),
+            (r#""a":1,"b":2"#, r#"{ "c":3 }"#, Some(r#"{"a":1,"b":2,"c":3}"#)),
+            ("", r#"{"c":3}"#, Some(r#"{"c":3}"#)),
+            (r#""a":1"#, "[]", None),
+            (r#""a":1"#, "null", None),
+            (r#""a":1"#, r#""{}""#, None),
+        ] {
+            let spliced = Payload::splice(members.as_bytes(), &payload(object));
+            assert_eq!(spliced.as_ref().map(Payload::as_str), expected, "{object}");
+        }
+    }
+
+    #[test]
+    fn an_error_object_has_a_code_and_a_message() {
+        let error = |text| ErrorObject::parse(&payload(text));
+        let plain = ErrorObject::new(-32000, "no/way");
+        for (text, expected) in [
+            (r#"{"code":-32000,"message":"no\/way"}"#, plain.clone()),
+            (r#"{"message":"no/way","data":null,"x":[],"c\u006fde":-32000}"#, plain.clone()),
+            (r#"{"code":-32000,"message":"no/way","data":{"a":1}}"#, plain.clone().with_data(payload(r#"{"a":1}"#))),
+        ] {
+            assert_eq!(error(text), Some(expected), "{text}");
+        }
+        for text in [
+            "null",
+            "{}",
+            r#"[-32000,"by position"]"#,
+            r#"{"code":1}"#,
+            r#"{"message":"m"}"#,
+            r#"{"code":"1","message":"m"}"#,
+            r#"{"code":1.0,"message":"m"}"#,
+            r#"{"code":9223372036854775808,"message":"m"}"#,
+            r#"{"code":1,"message":null}"#,
+            r#"{"code":1,"message":"m","code":1}"#,
+        ] {
+            assert_eq!(error(text), None, "{text}");
+        }
+        assert_eq!(plain.to_string(), "no/way (-32000)");
+    }
+}
