@@ -1,0 +1,231 @@
+//! Version 1 of the protocol: where the fields are that the core reads.
+
+use alloc::{boxed::Box, format, vec::Vec};
+
+use smallvec::SmallVec;
+
+use super::{elements, fields, text};
+use crate::wire::{
+    id::Id,
+    method::Gate,
+    open_enum::{PermissionOptionKind, StopReason, ToolCallStatus},
+    payload::Payload,
+};
+
+/// The most paths of unreadable fields that are told of one permission request.
+const TOLD_AT_MOST: usize = 32;
+
+/// `sessionId` of any params.
+pub(crate) fn session_id(params: &Payload) -> Option<Box<str>> {
+    with_session_id(params, |id| id.into())
+}
+
+/// The same without keeping it.
+pub(crate) fn with_session_id<R>(params: &Payload, then: impl FnOnce(&str) -> R) -> Option<R> {
+    let [id] = fields(params.as_bytes(), ["sessionId"]);
+    Some(then(&text(id?)?))
+}
+
+/// `requestId` of `$/cancel_request`.
+pub(crate) fn request_id(params: &Payload) -> Option<Id> {
+    let [id] = fields(params.as_bytes(), ["requestId"]);
+    Id::parse(&Payload::from_trusted(bytes::Bytes::copy_from_slice(id?)))
+}
+
+/// `protocolVersion` of the params or the result of `initialize`: an integer from 0 (ACP, Initialization). One above
+/// 65535 is read as 65535: it is a version newer than any, and negotiated like one.
+pub(crate) fn protocol_version(params_or_result: &Payload) -> Option<u16> {
+    let [version] = fields(params_or_result.as_bytes(), ["protocolVersion"]);
+    // Only digits: `1.0`, `1e0` and `-0` are no integers here.
+    version?.iter().try_fold(0_u16, |version, digit| {
+        let digit = u16::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
+        Some(version.saturating_mul(10).saturating_add(digit))
+    })
+}
+
+/// `stopReason` of the result of `session/prompt`.
+pub(crate) fn stop_reason(result: &Payload) -> Option<StopReason> {
+    let [reason] = fields(result.as_bytes(), ["stopReason"]);
+    Some(StopReason::from(&*text(reason?)?))
+}
+
+/// What `session/request_permission` offers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Offered {
+    /// `toolCall.toolCallId`
+    pub(crate) tool_call: Box<str>,
+    /// `optionId` and `kind` of each usable option, in order. A kind that cannot be read is the unknown kind of no name.
+    pub(crate) options: SmallVec<[(Box<str>, PermissionOptionKind); 4]>,
+    /// Paths of what could not be read, such as `options.1` or `toolCall.content`; the first 32.
+    pub(crate) dropped: Vec<Box<str>>,
+}
+
+/// Reads the params of `session/request_permission`. `None`: it names no tool call, or there is nothing to choose.
+///
+/// A tool waits for the answer, so as little as possible makes a request unreadable: an option needs an id only, and what
+/// else cannot be read is named for the host to see.
+pub(crate) fn permission(params: &Payload) -> Option<Offered> {
+    let [call, options] = fields(params.as_bytes(), ["toolCall", "options"]);
+    let [id, others @ ..] = fields(call?, ["toolCallId", "kind", "status", "title", "name", "content", "locations"]);
+    // "or null", says the schema of each of them.
+    let [kind, status, title, name, content, locations] = others.map(|value| value.filter(|value| *value != b"null"));
+    let mut offered = Offered { tool_call: text(id?)?.into(), options: SmallVec::new(), dropped: Vec::new() };
+    let is_text = |value: &[u8]| text(value).is_some();
+    let is_array = |value: &[u8]| value.starts_with(b"[");
+    for (path, readable) in [
+        ("toolCall.kind", kind.is_none_or(is_text)),
+        ("toolCall.status", status.is_none_or(is_text)),
+        ("toolCall.title", title.is_none_or(is_text)),
+        ("toolCall.name", name.is_none_or(is_text)),
+        ("toolCall.content", content.is_none_or(is_array)),
+        ("toolCall.locations", locations.is_none_or(is_array)),
+    ] {
+        if !readable {
+            offered.drop(|| path.into());
+        }
+    }
+    for (index, option) in elements(options?).enumerate() {
+        let [id, name, kind] = fields(option, ["optionId", "name", "kind"]);
+        let Some(id) = id.and_then(text) else {
+            offered.drop(|| format!("options.{index}").into());
+            continue;
+        };
+        if name.and_then(text).is_none() {
+            offered.drop(|| format!("options.{index}.name").into());
+        }
+        let kind = kind.and_then(text);
+        if kind.is_none() {
+            offered.drop(|| format!("options.{index}.kind").into());
+        }
+        offered.options.push((id.into(), PermissionOptionKind::from(kind.as_deref().unwrap_or_default())));
+    }
+    (!offered.options.is_empty()).then_some(offered)
+}
+
+impl Offered {
+    fn drop(&mut self, path: impl FnOnce() -> Box<str>) {
+        if self.dropped.len() < TOLD_AT_MOST {
+            self.dropped.push(path());
+        }
+    }
+}
+
+/// How a permission request was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PermissionOutcome {
+    /// With the option of this id.
+    Selected(Box<str>),
+    /// With none: the turn was cancelled.
+    Cancelled,
+    /// With an outcome of this name, which the protocol does not have. It allows nothing.
+    Unknown(Box<str>),
+}
+
+/// Reads the result of `session/request_permission`. `None`: it has no outcome, or selects an option without saying which.
+#[must_use]
+pub fn permission_outcome(result: &Payload) -> Option<PermissionOutcome> {
+    let [outcome] = fields(result.as_bytes(), ["outcome"]);
+    let [name, option] = fields(outcome?, ["outcome", "optionId"]);
+    Some(match &*text(name?)? {
+        "selected" => PermissionOutcome::Selected(text(option?)?.into()),
+        "cancelled" => PermissionOutcome::Cancelled,
+        other => PermissionOutcome::Unknown(other.into()),
+    })
+}
+
+/// What one end offered in `initialize`, as far as it decides which methods may be called. Nothing, by default: what is
+/// left out is not supported (ACP, Initialization, "Capabilities").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Capabilities(u16);
+
+impl Capabilities {
+    /// What an agent offers: `agentCapabilities` in the result of `initialize`. A part that cannot be read is not offered.
+    #[must_use]
+    pub fn of_agent(result: &Payload) -> Self {
+        let [all] = fields(result.as_bytes(), ["agentCapabilities"]);
+        let [load, session, auth] = inside(all, ["loadSession", "sessionCapabilities", "auth"]);
+        let [resume, list, delete, close, fork] = inside(session, ["resume", "list", "delete", "close", "fork"]);
+        let [logout] = inside(auth, ["logout"]);
+        Self::default()
+            .with(Gate::LoadSession, is_true(load))
+            .with(Gate::Resume, is_there(resume))
+            .with(Gate::List, is_there(list))
+            .with(Gate::Delete, is_there(delete))
+            .with(Gate::Close, is_there(close))
+            .with(Gate::Fork, is_there(fork))
+            .with(Gate::Logout, is_there(logout))
+    }
+
+    /// What a client offers: `clientCapabilities` in the params of `initialize`. A part that cannot be read is not offered.
+    #[must_use]
+    pub fn of_client(params: &Payload) -> Self {
+        let [all] = fields(params.as_bytes(), ["clientCapabilities"]);
+        let [fs, terminal, elicitation] = inside(all, ["fs", "terminal", "elicitation"]);
+        let [read, write] = inside(fs, ["readTextFile", "writeTextFile"]);
+        let [form, url] = inside(elicitation, ["form", "url"]);
+        Self::default()
+            .with(Gate::FsRead, is_true(read))
+            .with(Gate::FsWrite, is_true(write))
+            .with(Gate::Terminal, is_true(terminal))
+            .with(Gate::Elicitation, is_there(form) || is_there(url))
+    }
+
+    /// Whether methods behind this gate may be called. [`Gate::None`] is always open.
+    #[must_use]
+    pub const fn offers(self, gate: Gate) -> bool {
+        matches!(gate, Gate::None) || self.0 & Self::bit(gate) != 0
+    }
+
+    const fn with(self, gate: Gate, offered: bool) -> Self {
+        if offered { Self(self.0 | Self::bit(gate)) } else { self }
+    }
+
+    const fn bit(gate: Gate) -> u16 {
+        1 << gate as u16
+    }
+}
+
+fn inside<'a, const N: usize>(object: Option<&'a [u8]>, names: [&str; N]) -> [Option<&'a [u8]>; N] {
+    fields(object.unwrap_or_default(), names)
+}
+
+fn is_true(value: Option<&[u8]>) -> bool {
+    value == Some(b"true")
+}
+
+/// An object, which is what the schema asks for, or a plain `true`.
+fn is_there(value: Option<&[u8]>) -> bool {
+    value.is_some_and(|value| value.starts_with(b"{") || value == b"true")
+}
+
+/// What a `session/update` says about a tool call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ToolCallSeen {
+    /// `toolCallId`
+    pub(crate) id: Box<str>,
+    /// `status`, if it is said.
+    pub(crate) status: Option<ToolCallStatus>,
+    /// `tool_call`, which begins one, not `tool_call_update`.
+    pub(crate) is_new: bool,
+}
+
+/// Reads the `update` of a `session/update`. `None`: it is of another kind, or names no tool call.
+pub(crate) fn tool_call(update: &Payload) -> Option<ToolCallSeen> {
+    // Nearly every update is a chunk of text, and nearly every writer puts the kind first: no need to look further.
+    if let Some([first, ..]) = update.as_bytes().strip_prefix(br#"{"sessionUpdate":""#) {
+        if !matches!(first, b't' | b'\\') {
+            return None;
+        }
+    }
+    let [kind, id, status] = fields(update.as_bytes(), ["sessionUpdate", "toolCallId", "status"]);
+    let is_new = match &*text(kind?)? {
+        "tool_call" => true,
+        "tool_call_update" => false,
+        _ => return None,
+    };
+    let status = status.and_then(text).map(|status| ToolCallStatus::from(&*status));
+    Some(ToolCallSeen { id: text(id?)?.into(), status, is_new })
+}
+
+#[cfg(test)]
+mod tests;
