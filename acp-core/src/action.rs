@@ -154,6 +154,16 @@ pub enum AgentAction {
         /// The turn.
         turn: TurnKey,
     },
+    /// These tool calls of a turn that was cancelled, or failed, had no result: each was reported `failed` before the
+    /// turn's answer. Give them a result in your own history, so that it stays valid.
+    ToolCallsClosed {
+        /// The session.
+        session: SessionKey,
+        /// The turn, which is over.
+        turn: TurnKey,
+        /// The calls, oldest first.
+        calls: Box<[Box<str>]>,
+    },
     /// A cancel arrived and no turn runs there. Nothing to do, unless you work without a prompt.
     IdleCancel {
         /// The session.
@@ -182,28 +192,6 @@ impl From<Common> for AgentAction {
     }
 }
 
-/// What an adapter looks at before it hands an action on: whom to wake, which token to fire.
-pub trait HostAction: Sized {
-    /// What it says about a turn's token.
-    fn turn_signal(&self) -> Option<TurnSignal>;
-
-    /// A resolved request, taken out for whoever awaits it if `wanted` says so; anything else comes back.
-    ///
-    /// # Errors
-    ///
-    /// It is not one, or not wanted.
-    fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self>;
-}
-
-/// What an action says about a turn's token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum TurnSignal {
-    /// The turn begins: make a fresh token.
-    Begin(TurnKey),
-    /// The turn is to stop: fire its token. It is never used again.
-    Abort(TurnKey),
-}
-
 /// A request of ours that is resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Resolved {
@@ -213,38 +201,6 @@ pub struct Resolved {
     pub session: Option<SessionKey>,
     /// What became of it.
     pub outcome: Outcome,
-}
-
-impl HostAction for ClientAction {
-    fn turn_signal(&self) -> Option<TurnSignal> {
-        None
-    }
-
-    fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self> {
-        match self {
-            Self::Common(Common::Resolved(resolved)) if wanted(resolved.request) => Ok(resolved),
-            other => Err(other),
-        }
-    }
-}
-
-impl HostAction for AgentAction {
-    fn turn_signal(&self) -> Option<TurnSignal> {
-        match self {
-            Self::Prompt { ticket, .. } => Some(TurnSignal::Begin(ticket.turn)),
-            Self::AbortTurn { turn, .. } | Self::DropQueued { turn, .. } | Self::TurnForced { turn, .. } => {
-                Some(TurnSignal::Abort(*turn))
-            }
-            _ => None,
-        }
-    }
-
-    fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self> {
-        match self {
-            Self::Common(Common::Resolved(resolved)) if wanted(resolved.request) => Ok(resolved),
-            other => Err(other),
-        }
-    }
 }
 
 /// What became of a request of ours.

@@ -81,6 +81,7 @@ pub mod action;
 pub mod config;
 mod connection;
 pub mod error;
+mod host;
 pub mod machine;
 mod outbox;
 pub mod role;
@@ -91,12 +92,13 @@ mod timers;
 pub mod wire;
 
 pub use action::{
-    AgentAction, CancelCause, Cancellation, ClientAction, Common, Decision, Delivery, HostAction, Offer, Origin,
-    Outcome, PermissionOption, Resolved, Settlement, TurnEnd, TurnSignal,
+    AgentAction, CancelCause, Cancellation, ClientAction, Common, Decision, Delivery, Offer, Origin, Outcome,
+    PermissionOption, Resolved, Settlement, TurnEnd,
 };
 pub use config::{Batches, Config, ConfigError, Limits};
 pub use connection::{Connection, Role};
 pub use error::{CloseReason, CommandError, Misuse, Refused, Violation};
+pub use host::{HostAction, TurnSignal};
 pub use machine::{CancelKind, Overlap};
 pub use outbox::Frame;
 pub use role::{Agent, Client, Side};

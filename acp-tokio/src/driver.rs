@@ -46,10 +46,11 @@ pub(crate) async fn drive<R: Role>(
             let closed = state.conn.is_closed().then(|| state.conn.close_reason().cloned());
             (state.wants_input(), deadline, closed)
         };
-        if output.is_empty() && !unflushed {
-            if let Some(reason) = closed {
-                break reason.unwrap_or(CloseReason::Local);
-            }
+        if output.is_empty()
+            && !unflushed
+            && let Some(reason) = closed
+        {
+            break reason.unwrap_or(CloseReason::Local);
         }
         shared.wake_senders();
         select! {
@@ -75,7 +76,7 @@ pub(crate) async fn drive<R: Role>(
             () = async {
                 match deadline {
                     Some(at) => sleep_until(at).await,
-                    None => std::future::pending().await,
+                    None => core::future::pending().await,
                 }
             } => shared.step(|state, now| state.conn.handle_timeout(now)),
         }

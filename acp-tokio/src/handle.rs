@@ -1,12 +1,12 @@
 //! The host's end: a handle that can be cloned and used from any task, and the one stream of actions.
 
-use std::{
+use core::{
     future::Future,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
+use std::sync::Arc;
 
 use acp_core::{
     Agent, CancelKind, Cancellation, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
@@ -98,7 +98,7 @@ impl<R: Role> Handle<R> {
     /// Waits until little enough is queued to be written, or the connection is over.
     pub async fn room(&self) {
         loop {
-            let mut woken = std::pin::pin!(self.shared.room.notified());
+            let mut woken = core::pin::pin!(self.shared.room.notified());
             // Listen first, look second: what changes in between is not missed.
             woken.as_mut().enable();
             {
@@ -119,7 +119,7 @@ impl<R: Role> Handle<R> {
     /// Waits for the end of the connection, and says why it ended.
     pub async fn closed(&self) -> CloseReason {
         loop {
-            let mut woken = std::pin::pin!(self.shared.over.notified());
+            let mut woken = core::pin::pin!(self.shared.over.notified());
             woken.as_mut().enable();
             {
                 let state = self.shared.lock();

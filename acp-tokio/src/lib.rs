@@ -4,8 +4,6 @@
 //! host is told, and the driver, a future that you spawn or poll. Nothing is spawned behind your back, nothing needs a
 //! `LocalSet`, and all futures are `Send`. The rules are the core's: this crate moves bytes, watches the clock and wakes
 //! whoever waits.
-#![warn(clippy::pedantic)]
-#![allow(clippy::module_name_repetitions, clippy::missing_panics_doc)]
 
 mod driver;
 mod handle;
@@ -14,9 +12,9 @@ mod shared;
 pub mod stdio;
 mod turn;
 
-use std::future::Future;
+use core::future::Future;
 
-pub use acp_core as core;
+pub use acp_core;
 use acp_core::{Agent, Client, CloseReason, Config, ConfigError, Connection, Role};
 use tokio::io::{AsyncRead, AsyncWrite};
 

@@ -124,11 +124,13 @@ impl AgentProcess {
     }
 
     /// Its process id, which is its group's too. `None` once it was reaped.
+    #[must_use]
     pub fn id(&self) -> Option<u32> {
         self.group.id()
     }
 
     /// The last 64 KiB that the process, or a descendant, wrote to stderr. Complete after `wait` or `shutdown`.
+    #[must_use]
     pub fn stderr_tail(&self) -> Vec<u8> {
         self.stderr.lock().tail.iter().copied().collect()
     }

@@ -1,6 +1,6 @@
 //! A prompt turn in the agent's hands, with its cancellation token.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use acp_core::{
     Agent, CommandError, Delivery, ErrorObject, Payload, Resolved, SessionKey, TurnEnd, TurnKey, TurnTicket,

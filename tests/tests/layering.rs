@@ -26,7 +26,11 @@ const LAYERS: &[Layer] = &[
     // Bytes and JSON know of no protocol state.
     Layer { modules: &["wire"], imports: &[], crates: None },
     // The vocabulary of the public interface.
-    Layer { modules: &["config", "error", "role", "ticket", "action", "time"], imports: &[0, 1, 2], crates: None },
+    Layer {
+        modules: &["config", "error", "role", "ticket", "action", "host", "time"],
+        imports: &[0, 1, 2],
+        crates: None,
+    },
     // Tables. They do not know each other: what couples them is the connection's business.
     Layer { modules: &["session", "timers", "outbox"], imports: &[0, 1, 2], crates: None },
     Layer { modules: &["connection"], imports: &[0, 1, 2, 3, 4], crates: None },

@@ -10,13 +10,15 @@ use super::{
 use crate::{
     action::{AgentAction, Delivery, TurnEnd},
     error::{CommandError, Misuse, Refused},
-    machine::{Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
+    machine::{Ended, HandshakeInput, Machine, Transcript, TranscriptInput, TurnInput, TurnOutput},
     outbox::Tag,
     role::Agent,
     session::Stage,
     ticket::{IncomingKey, InitializeTicket, Scope, SessionKey, SessionTicket, TurnKey, TurnTicket},
     time::Timestamp,
-    wire::{Capabilities, ErrorObject, Method, Payload, StopReason, code, dialect::v1, write_notification},
+    wire::{
+        Capabilities, ErrorObject, Method, Payload, StopReason, ToolCallStatus, code, dialect::v1, write_notification,
+    },
 };
 
 impl Connection<Agent> {
@@ -124,7 +126,8 @@ impl Connection<Agent> {
         if self.lifecycle.is_closed() {
             return Ok(Delivery::TooLate);
         }
-        let session = match self.session_of(scope.into()) {
+        let scope = scope.into();
+        let session = match self.session_of(scope) {
             Ok(session) => session,
             Err(CommandError::TurnOver) => return Ok(Delivery::TooLate),
             Err(why) => return Err(why),
@@ -138,6 +141,20 @@ impl Connection<Agent> {
             // Written in place: an update is what there is most of.
             write_update(out, name, &id, update);
         })?;
+        if let Scope::Turn(turn) = scope
+            && let Some(turn) = self.turns.get_mut(&turn)
+            && let Some(seen) = v1::tool_call(update)
+        {
+            match seen.status {
+                Some(ToolCallStatus::Completed | ToolCallStatus::Failed) => {
+                    turn.transcript.step(TranscriptInput::Finished(&seen.id));
+                }
+                Some(_) => turn.transcript.step(TranscriptInput::Open(&seen.id)),
+                // Pending is what a call begins with, and may be left out.
+                None if seen.is_new => turn.transcript.step(TranscriptInput::Open(&seen.id)),
+                None => {}
+            }
+        }
         Ok(Delivery::Queued)
     }
 
@@ -150,12 +167,17 @@ impl Connection<Agent> {
 
     /// The one way in which a turn ends.
     pub(super) fn settle_turn(&mut self, turn: TurnKey, end: &TurnEnd) -> Delivery {
-        let Some(Turn { session, request, .. }) = self.retire_turn(turn) else { return Delivery::TooLate };
+        let Some(Turn { session, request, transcript, .. }) = self.retire_turn(turn) else {
+            return Delivery::TooLate;
+        };
         let key = IncomingKey(request);
         let Some(TurnOutput::Ended(Ended { cancelled, next })) = self.step_turns(session, TurnInput::End(turn.0))
         else {
             return Delivery::TooLate;
         };
+        if cancelled || !matches!(end, TurnEnd::Stop(_)) {
+            self.close_tool_calls(session, turn, transcript);
+        }
         let delivery = match end {
             TurnEnd::Stop(StopReason::Cancelled) if cancelled => match self.answer_cancelled(key, STOP_CANCELLED) {
                 Delivery::AsCancelled => Delivery::Queued,
@@ -179,6 +201,25 @@ impl Connection<Agent> {
         delivery
     }
 
+    /// Gives every open tool call of a turn that did not come to its own end a last word, before the turn's answer.
+    fn close_tool_calls(&mut self, session: SessionKey, turn: TurnKey, transcript: Transcript) {
+        let calls = transcript.close();
+        let Some(known) = self.sessions.get(session).filter(|_| !calls.is_empty()) else { return };
+        let id = known.id_json.clone();
+        for call in &calls {
+            let update = serde_json::json!({
+                "sessionUpdate": "tool_call_update",
+                "toolCallId": call,
+                "status": "failed",
+                "content": [{ "type": "content", "content": { "type": "text", "text": "cancelled" } }],
+            });
+            if let Ok(update) = Payload::try_from(update) {
+                self.outbox.push(Tag::Plain, |out| write_update(out, Method::SessionUpdate.name(), &id, &update));
+            }
+        }
+        self.tell(AgentAction::ToolCallsClosed { session, turn, calls });
+    }
+
     /// Answers what an action still owes, for a host that does not handle it: a method is not found, a session is not
     /// opened, a turn ends with an error, a closing session may go. Actions that owe nothing are simply dropped.
     pub fn decline(&mut self, action: AgentAction, now: Timestamp) -> Delivery {
@@ -198,6 +239,7 @@ impl Connection<Agent> {
             AgentAction::DropQueued { .. }
             | AgentAction::AbortTurn { .. }
             | AgentAction::TurnForced { .. }
+            | AgentAction::ToolCallsClosed { .. }
             | AgentAction::IdleCancel { .. } => Delivery::TooLate,
         }
     }

@@ -19,7 +19,7 @@ use crate::{
 
 /// What is known about an open request of ours.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Call {
+pub struct Call {
     pub(super) purpose: Purpose,
     pub(super) session: Option<SessionKey>,
     pub(super) frame: FrameId,

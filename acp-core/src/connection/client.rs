@@ -22,7 +22,6 @@ use crate::{
 
 /// What only a client keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[expect(unnameable_types, reason = "the state of a sealed role")]
 pub struct ClientState {
     /// Updates of sessions that are not known yet, by id.
     pub(super) early: BTreeMap<alloc::boxed::Box<str>, alloc::vec::Vec<Payload>>,

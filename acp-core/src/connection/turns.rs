@@ -6,7 +6,8 @@ use super::{Connection, Role, answer::Duty};
 use crate::{
     action::{CancelCause, Common, Delivery, Outcome},
     machine::{
-        CancelKind, CancelScope, Cancelled, IncomingInput, IncomingOutput, Machine, TurnInput, TurnOutput, Withdrawal,
+        CancelKind, CancelScope, Cancelled, IncomingInput, IncomingOutput, Machine, Transcript, TurnInput, TurnOutput,
+        Withdrawal,
     },
     outbox::Tag,
     session::Stage,
@@ -27,13 +28,16 @@ pub(super) struct Turn {
     pub(super) calls: SmallVec<[u64; 2]>,
     /// Who cancelled it first.
     pub(super) cause: Option<CancelCause>,
+    /// Agent: its tool calls without a result.
+    pub(super) transcript: Transcript,
     /// Cancel frames that were handed out, while they may still fail.
     pub(super) sent: SmallVec<[(FrameId, CancelKind); 2]>,
 }
 
 impl Turn {
     pub(super) fn new(session: SessionKey, request: u64, params: Option<Payload>) -> Self {
-        Self { session, request, params, calls: SmallVec::new(), cause: None, sent: SmallVec::new() }
+        let (calls, sent) = (SmallVec::new(), SmallVec::new());
+        Self { session, request, params, calls, cause: None, transcript: Transcript::default(), sent }
     }
 }
 

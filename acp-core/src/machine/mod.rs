@@ -12,6 +12,7 @@
 //! | [`Cancel`] | per kind: unasked, pending, sent | when a cancel is written, joined, or has to be asked again |
 //! | [`Turns`] | queued → running → cancelling → settled | who runs next, what a cancel covers, which asks are void |
 //! | [`Lifecycle`] | open, draining, closed | when the one `Closed` is told, and with which reason |
+//! | [`Transcript`] | open tool calls of a turn | which still need a last word, in order |
 //! | [`Shutdown`] | running … reaped | which step ends a child process, in which order |
 
 mod cancel;
@@ -20,6 +21,7 @@ mod incoming;
 mod lifecycle;
 mod outgoing;
 pub mod shutdown;
+mod transcript;
 mod turn;
 
 pub use cancel::{Asked, Cancel, CancelInput, CancelKind, CancelOutput, CancelReject, Unsent};
@@ -28,6 +30,7 @@ pub use incoming::{Arrival, Incoming, IncomingInput, IncomingOutput, IncomingRej
 pub use lifecycle::{Lifecycle, LifecycleInput, LifecycleOutput};
 pub use outgoing::{Answered, Outgoing, OutgoingInput, OutgoingOutput, OutgoingReject};
 pub use shutdown::Shutdown;
+pub use transcript::{Transcript, TranscriptInput};
 pub use turn::{CancelScope, Cancelled, Ended, Overlap, TurnInput, TurnOutput, TurnReject, Turns};
 
 /// A pure state machine.

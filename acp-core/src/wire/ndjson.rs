@@ -64,10 +64,11 @@ impl Deframer {
         self.complete()
     }
 
-    /// Bytes held: of the line that is not complete yet.
+    /// Bytes held: the line that is not complete yet, or what is known about one that is too long.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.buffer.len() + usize::from(self.mark.unwrap_or(0))
+        let scanned = self.scanner.as_ref().map_or(0, Scanner::held);
+        self.buffer.len() + usize::from(self.mark.unwrap_or(0)) + scanned
     }
 
     fn skip_mark(&mut self, input: &mut &[u8]) {

@@ -1,0 +1,65 @@
+//! Where the role enters: the same message means one thing to a client and another to an agent.
+
+use super::{Connection, IncomingKey, Role, call::Call};
+use crate::{
+    action::{Delivery, Outcome},
+    ticket::{FrameId, SessionKey, TurnKey},
+    wire::{ErrorObject, Method, MethodName, Payload},
+};
+
+/// Sealed: nobody else can be a role.
+pub trait Hooks: Sized + core::fmt::Debug + Eq + core::hash::Hash + Send + 'static {
+    /// What only this end keeps.
+    type State: core::fmt::Debug + Default + Eq + core::hash::Hash + Send;
+
+    /// A request that may pass: admitted, in the right direction, with params that are an object.
+    fn on_request(conn: &mut Connection<Self>, key: IncomingKey, method: MethodName, params: Option<Payload>)
+    where
+        Self: Role;
+
+    /// A notification of a known method in the right direction.
+    fn on_notification(conn: &mut Connection<Self>, method: Method, params: Option<Payload>)
+    where
+        Self: Role;
+
+    /// The peer asks to cancel a request of its own that is open here. Answers whether that was all there is to do;
+    /// if not, the owner is told.
+    fn on_withdrawn(conn: &mut Connection<Self>, key: IncomingKey) -> bool
+    where
+        Self: Role;
+
+    /// A request of ours is resolved.
+    fn on_resolved(conn: &mut Connection<Self>, id: u64, call: Call, outcome: Outcome)
+    where
+        Self: Role;
+
+    /// A session of ours was opened, or failed to be: what was held for it can be told.
+    fn on_opened(conn: &mut Connection<Self>, session: Option<SessionKey>)
+    where
+        Self: Role;
+
+    /// The end has begun: turns and permissions are over.
+    fn on_ending(conn: &mut Connection<Self>)
+    where
+        Self: Role;
+
+    /// Ends a turn of the peer's in the host's place, and says how.
+    fn end_for_host(conn: &mut Connection<Self>, turn: TurnKey, error: &ErrorObject) -> Delivery
+    where
+        Self: Role;
+
+    /// The host had its time to end a cancelled turn.
+    fn on_force_due(conn: &mut Connection<Self>, turn: TurnKey)
+    where
+        Self: Role;
+
+    /// The turns of a closing session had their time.
+    fn on_close_due(conn: &mut Connection<Self>, session: SessionKey)
+    where
+        Self: Role;
+
+    /// A frame could not be delivered. Answers whether it was a cancel, which may then be asked again.
+    fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool
+    where
+        Self: Role;
+}

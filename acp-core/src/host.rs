@@ -1,0 +1,60 @@
+//! What an adapter looks at in an action before it hands it on: the same for every adapter, so it stands here.
+
+use crate::{
+    action::{AgentAction, ClientAction, Common, Resolved},
+    ticket::{RequestKey, TurnKey},
+};
+
+/// What an adapter looks at before it hands an action on: whom to wake, which token to fire.
+pub trait HostAction: Sized {
+    /// What it says about a turn's token.
+    fn turn_signal(&self) -> Option<TurnSignal>;
+
+    /// A resolved request, taken out for whoever awaits it if `wanted` says so; anything else comes back.
+    ///
+    /// # Errors
+    ///
+    /// It is not one, or not wanted.
+    fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self>;
+}
+
+/// What an action says about a turn's token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TurnSignal {
+    /// The turn begins: make a fresh token.
+    Begin(TurnKey),
+    /// The turn is to stop: fire its token. It is never used again.
+    Abort(TurnKey),
+}
+
+impl HostAction for ClientAction {
+    fn turn_signal(&self) -> Option<TurnSignal> {
+        None
+    }
+
+    fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self> {
+        match self {
+            Self::Common(Common::Resolved(resolved)) if wanted(resolved.request) => Ok(resolved),
+            other => Err(other),
+        }
+    }
+}
+
+impl HostAction for AgentAction {
+    fn turn_signal(&self) -> Option<TurnSignal> {
+        match self {
+            Self::Prompt { ticket, .. } => Some(TurnSignal::Begin(ticket.turn)),
+            Self::AbortTurn { turn, .. } | Self::DropQueued { turn, .. } | Self::TurnForced { turn, .. } => {
+                Some(TurnSignal::Abort(*turn))
+            }
+            _ => None,
+        }
+    }
+
+    fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self> {
+        match self {
+            Self::Common(Common::Resolved(resolved)) if wanted(resolved.request) => Ok(resolved),
+            other => Err(other),
+        }
+    }
+}
