@@ -13,7 +13,7 @@ fn frames<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<F
             frames.push(framed);
         }
         assert!(chunk.is_empty(), "`None` says that the input is used up");
-        assert!(deframer.held() <= limit + 1);
+        assert!(deframer.held() <= limit.max(16 << 10) + 1);
     }
     frames.extend(deframer.finish());
     assert_eq!((deframer.held(), deframer.finish()), (0, None), "the end is the end");
@@ -112,7 +112,7 @@ fn a_line_of_256_mib_is_skipped_in_bounded_memory() {
         most = most.max(deframer.held());
     }
     assert!((15 << 20..=(16 << 20) + 1).contains(&most), "{most}");
-    assert_eq!(deframer.held(), 0, "nothing is held once it is too long");
+    assert!(deframer.held() < 16 << 10, "next to nothing is held once it is too long");
     let mut end = &b"\"}\nnext\n"[..];
     let Some(Framed::TooLong(oversized)) = deframer.next(&mut end) else { panic!() };
     assert_eq!((oversized.shape, oversized.id), (OversizedShape::Response, Some(Id::from(9))));
