@@ -1,1 +1,3 @@
 //! Tools of the proof: what the tests share.
+
+pub mod bench;
