@@ -1,6 +1,6 @@
 //! Request ids, as the peer wrote them.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, string::ToString};
 use core::{
     cmp::Ordering,
     fmt,
@@ -109,6 +109,13 @@ impl Id {
     }
 }
 
+/// An id of ours.
+impl From<u64> for Id {
+    fn from(id: u64) -> Self {
+        Self(Repr::Integer(Text::from_slice(id.to_string().as_bytes())))
+    }
+}
+
 impl PartialEq for Id {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
@@ -145,5 +152,75 @@ impl fmt::Display for Id {
 impl fmt::Debug for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Id({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{collections::BTreeSet, format};
+
+    use super::{Id, Payload};
+
+    fn id(text: &'static str) -> Option<Id> {
+        Id::parse(&Payload::parse(text).unwrap())
+    }
+
+    #[test]
+    fn ids_are_null_integers_and_strings() {
+        for text in [
+            "null",
+            "0",
+            "-1",
+            "9007199254740993",
+            "123456789012345678901234567890",
+            r#""""#,
+            r#""1""#,
+            r#""\u0061""#,
+            r#""\ud800""#,
+        ] {
+            let id = id(text).unwrap();
+            assert_eq!(id.as_json(), text.as_bytes(), "echoed as it came");
+            assert_eq!(format!("{id} {id:?}"), format!("{text} Id({text})"));
+            assert_eq!(id.is_null(), text == "null");
+        }
+        for text in ["1.0", "1.5", "1e3", "1E3", "-0", "-0.0", "true", "false", "{}", "[1]"] {
+            assert_eq!(id(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_match_by_type_and_value() {
+        for (one, other, same) in [
+            ("1", "1", true),
+            ("1", r#""1""#, false),
+            ("null", r#""null""#, false),
+            (r#""a""#, r#""\u0061""#, true),
+            (r#""/""#, r#""\/""#, true),
+            (r#""\u0061""#, r#""\u0041""#, false),
+            (r#""\ud800""#, r#""\ud800""#, true),
+            (r#""\ud800""#, r#""\uD800""#, false),
+            (r#""\ud800""#, r#""\"\\ud800\"""#, false),
+        ] {
+            let (one, other) = (id(one).unwrap(), id(other).unwrap());
+            assert_eq!(one == other, same, "{one} {other}");
+            assert_eq!(one.cmp(&other).is_eq(), same, "{one} {other}");
+            assert_eq!(BTreeSet::from([one, other]).len(), if same { 1 } else { 2 });
+        }
+    }
+
+    #[test]
+    fn our_own_ids_are_plain_integers() {
+        for (text, expected) in [
+            ("1", Some(1)),
+            ("0", Some(0)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("-1", None),
+            (r#""1""#, None),
+            ("null", None),
+        ] {
+            assert_eq!(id(text).unwrap().own(), expected, "{text}");
+        }
+        assert_eq!(Some(Id::from(7)), id("7"));
     }
 }

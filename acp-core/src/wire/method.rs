@@ -208,3 +208,51 @@ impl fmt::Display for MethodName {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, Gate, Method, MethodName, Sender};
+
+    #[test]
+    fn every_name_finds_its_method() {
+        for method in Method::ALL {
+            assert_eq!(MethodName::new(method.name()), MethodName::Known(*method));
+            assert_eq!(MethodName::from(*method).as_str(), method.name());
+        }
+        for name in ["", "Initialize", "session/prompt ", "session", "$/cancel", "_x/session/prompt"] {
+            let method = MethodName::new(name);
+            assert_eq!((method.as_str(), method.known()), (name, None));
+        }
+    }
+
+    #[test]
+    fn names_tell_whose_they_are() {
+        for (name, extension, protocol) in [
+            ("_zed.dev/x", true, false),
+            ("$/cancel_request", false, true),
+            ("$/progress", false, true),
+            ("session/prompt", false, false),
+            ("$", false, false),
+        ] {
+            let name = MethodName::new(name);
+            assert_eq!((name.is_extension(), name.is_protocol_level()), (extension, protocol), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_goes_together_in_the_table() {
+        for method in Method::ALL {
+            let spec = method.spec();
+            let of_client = matches!(spec.gate, Gate::FsRead | Gate::FsWrite | Gate::Terminal | Gate::Elicitation);
+            assert!(
+                spec.gate == Gate::None || of_client == (spec.sender == Sender::Agent),
+                "{}: who offers it?",
+                spec.name
+            );
+            let prefix = spec.name.split_once('/').map(|(prefix, _)| prefix);
+            assert!(!spec.in_session || matches!(prefix, Some("session" | "fs" | "terminal")), "{}", spec.name);
+            assert_eq!(spec.sender == Sender::Both, *method == Method::CancelRequest, "{}", spec.name);
+            assert_eq!(spec.form == Form::Either, *method == Method::SessionCancel, "{}", spec.name);
+        }
+    }
+}

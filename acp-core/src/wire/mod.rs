@@ -1,10 +1,28 @@
 //! Layer 1: bytes and JSON; no protocol state.
+//!
+//! Bytes go through [`Deframer`] to lines, and through [`parse_line`] to messages. Both take everything a peer may send:
+//! what cannot be understood is a value too. The few members of a payload that decide something are read in `dialect`;
+//! the rest passes through.
 
+mod envelope;
 mod id;
 mod method;
+mod ndjson;
+mod noise;
 mod object;
+mod open_enum;
+mod oversize;
 mod payload;
+mod write;
 
+pub use envelope::{Line, Malformed, Message, Shape, parse_line};
 pub use id::Id;
 pub use method::{Form, Gate, Method, MethodName, Sender, Spec};
+pub use ndjson::{Deframer, Framed};
+pub use open_enum::{
+    ContentKind, PermissionOptionKind, PlanEntryPriority, PlanEntryStatus, StopReason, ToolCallStatus, ToolKind,
+    UpdateKind,
+};
+pub use oversize::{Oversized, OversizedShape};
 pub use payload::{ErrorObject, NotJson, Payload, code};
+pub(crate) use write::{write_answer, write_notification, write_request};

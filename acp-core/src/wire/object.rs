@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn only_one_whole_object_is_an_object() {
-        for text in ["", "[]", "1", "null", "{", "{}{}", r#"{"a"}"#, r#"{"a":}"#, r#"{a:1}"#, r#"{1:1}"#, r#"{"a":1,}"#] {
+        for text in ["", "[]", "1", "null", "{", "{}{}", r#"{"a"}"#, r#"{"a":}"#, r#"{a:1}"#, r#"{1:1}"#, r#"{"a":1,}"#]
+        {
             assert_eq!(read(text), None, "{text}");
         }
     }

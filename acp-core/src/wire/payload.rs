@@ -250,3 +250,121 @@ pub mod code {
     /// ACP v2: none of the receiver's versions is old enough; `data` has `requested` and `supported`.
     pub const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::{string::ToString, vec, vec::Vec};
+
+    use serde_json::value::RawValue;
+
+    use super::{Bytes, ErrorObject, Payload};
+
+    fn payload(text: &'static str) -> Payload {
+        Payload::parse(text).unwrap()
+    }
+
+    #[test]
+    fn text_is_checked_trimmed_and_has_no_line_breaks() {
+        let deep = [vec![b'['; 1_000_000], vec![b']'; 1_000_000]].concat();
+        assert_eq!(Payload::parse(deep.clone()).unwrap().as_bytes(), deep);
+        for (text, expected) in [
+            ("null", "null"),
+            (" {\"a\" : 1}\t", "{\"a\" : 1}"),
+            ("\r\n[1,\n 2]\n", "[1, 2]"),
+            (r#""\ud800\n""#, r#""\ud800\n""#),
+            ("1e400", "1e400"),
+        ] {
+            assert_eq!(payload(text).as_str(), expected);
+        }
+        for text in
+            [&b""[..], b" ", b"{", b"1 2", b"{}{}", b"nul", b"\"\xff\"", b"\"a\nb\"", b"[1\n2]", b"\xef\xbb\xbf{}"]
+        {
+            assert!(Payload::parse(text).is_err(), "{text:?}");
+        }
+        assert_eq!(Payload::parse("[1,\n x]").unwrap_err().to_string(), "expected value at line 2 column 2");
+    }
+
+    #[test]
+    fn a_value_becomes_its_text() {
+        assert_eq!(Payload::new(&["a\n", "b"]).unwrap().as_str(), r#"["a\n","b"]"#);
+        let raw = RawValue::from_string("[1,\r\n2]".into()).unwrap();
+        assert_eq!(Payload::new(&raw).unwrap().as_str(), "[1,2]");
+        assert_eq!(Payload::try_from(serde_json::json!({"a": null})).unwrap().as_str(), r#"{"a":null}"#);
+        assert!(Payload::new(&alloc::collections::BTreeMap::from([((1, 2), 3)])).is_err());
+        // A payload inside a value is the value, not a string.
+        let inside = [payload("1.50"), Payload::NULL, payload(r#"{"\ud800":1e400}"#)];
+        assert_eq!(Payload::new(&inside).unwrap().as_str(), r#"[1.50,null,{"\ud800":1e400}]"#);
+    }
+
+    #[test]
+    fn a_payload_is_read_on_demand() {
+        let text = payload(r#"{"a":[1,2],"b":"x"}"#);
+        #[derive(serde::Deserialize)]
+        struct Borrowed<'a> {
+            b: &'a str,
+        }
+        assert_eq!(text.get::<Borrowed<'_>>().unwrap().b, "x");
+        assert!(text.get::<Vec<u8>>().is_err());
+        assert!(payload("1e400").get::<f64>().is_err());
+        assert_eq!((text.len(), text.is_empty(), text.is_null(), text.is_object()), (19, false, false, true));
+        assert_eq!(
+            (Payload::NULL.is_null(), Payload::NULL.is_object(), Payload::EMPTY.is_object()),
+            (true, false, true)
+        );
+        assert_eq!(alloc::format!("{text:?} {text}"), r#"Payload(19 bytes) {"a":[1,2],"b":"x"}"#);
+    }
+
+    #[test]
+    fn a_slice_is_not_copied_until_it_is_detached() {
+        let line = Bytes::from_static(b"  [1,2]  ");
+        let slice = Payload::parse(line.clone()).unwrap();
+        assert_eq!(slice.as_bytes().as_ptr(), line[2..].as_ptr());
+        let copy = slice.detach();
+        assert_eq!(copy, slice);
+        assert_ne!(copy.as_bytes().as_ptr(), slice.as_bytes().as_ptr());
+    }
+
+    #[test]
+    fn members_go_in_front_of_an_object() {
+        for (members, object, expected) in [
+            (r#""a":1"#, "{}", Some(r#"{"a":1}"#)),
+            (r#""a":1"#, "{ }", Some(r#"{"a":1}"#)),
+            (r#""a":1,"b":2"#, r#"{ "c":3 }"#, Some(r#"{"a":1,"b":2,"c":3}"#)),
+            ("", r#"{"c":3}"#, Some(r#"{"c":3}"#)),
+            (r#""a":1"#, "[]", None),
+            (r#""a":1"#, "null", None),
+            (r#""a":1"#, r#""{}""#, None),
+        ] {
+            let spliced = Payload::splice(members.as_bytes(), &payload(object));
+            assert_eq!(spliced.as_ref().map(Payload::as_str), expected, "{object}");
+        }
+    }
+
+    #[test]
+    fn an_error_object_has_a_code_and_a_message() {
+        let error = |text| ErrorObject::parse(&payload(text));
+        let plain = ErrorObject::new(-32000, "no/way");
+        for (text, expected) in [
+            (r#"{"code":-32000,"message":"no\/way"}"#, plain.clone()),
+            (r#"{"message":"no/way","data":null,"x":[],"c\u006fde":-32000}"#, plain.clone()),
+            (r#"{"code":-32000,"message":"no/way","data":{"a":1}}"#, plain.clone().with_data(payload(r#"{"a":1}"#))),
+        ] {
+            assert_eq!(error(text), Some(expected), "{text}");
+        }
+        for text in [
+            "null",
+            "{}",
+            r#"[-32000,"by position"]"#,
+            r#"{"code":1}"#,
+            r#"{"message":"m"}"#,
+            r#"{"code":"1","message":"m"}"#,
+            r#"{"code":1.0,"message":"m"}"#,
+            r#"{"code":9223372036854775808,"message":"m"}"#,
+            r#"{"code":1,"message":null}"#,
+            r#"{"code":1,"message":"m","code":1}"#,
+        ] {
+            assert_eq!(error(text), None, "{text}");
+        }
+        assert_eq!(plain.to_string(), "no/way (-32000)");
+    }
+}

@@ -1,0 +1,183 @@
+//! A byte stream to lines (ACP, "Transports": one message a line, ended by `\n`).
+//!
+//! Every byte is looked at once, and copied into a block that the lines cut from it share. Only the line that is not
+//! complete yet is held, and a line that is too long is not even held: its bytes go through a scanner that keeps who
+//! waits for it.
+
+use core::mem;
+
+use bytes::{Bytes, BytesMut};
+
+use super::oversize::{Oversized, Scanner};
+
+/// Bytes of a block that several lines share. A longer line gets an allocation of its own, and takes it along.
+const BLOCK: usize = 64 * 1024;
+
+const BYTE_ORDER_MARK: [u8; 3] = *b"\xef\xbb\xbf";
+
+/// Splits a byte stream at `\n`. One byte order mark at the start is taken off, and a `\r` in front of the `\n`.
+///
+/// Two of them that got the same bytes are equal, however the bytes were cut.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Deframer {
+    limit: usize,
+    /// How many bytes of the mark have been read, as long as it can still become one.
+    mark: Option<u8>,
+    /// What is there of a line that may still fit.
+    buffer: BytesMut,
+    /// Set while a line that is too long goes by.
+    scanner: Option<Scanner>,
+}
+
+/// What was between two line breaks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Framed {
+    /// A line, without its line break; it may be empty.
+    Line(Bytes),
+    /// A line over the limit, of which only this is known.
+    TooLong(Oversized),
+}
+
+impl Deframer {
+    /// Lines may have `limit` bytes, line break excluded.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self { limit, mark: Some(0), buffer: BytesMut::new(), scanner: None }
+    }
+
+    /// Takes bytes from `input` until a line is complete, and returns it. `None`: the input is used up.
+    pub fn next(&mut self, input: &mut &[u8]) -> Option<Framed> {
+        self.skip_mark(input);
+        let end = memchr::memchr(b'\n', input);
+        let (part, rest) = input.split_at_checked(end.unwrap_or(input.len())).unwrap_or((input, &[]));
+        self.take(part, input.len());
+        *input = rest.get(1..).unwrap_or_default();
+        end.and_then(|_| self.complete())
+    }
+
+    /// The stream has ended. What came after the last line break is a line too.
+    pub fn finish(&mut self) -> Option<Framed> {
+        self.give_up_mark();
+        if self.scanner.is_none() && self.buffer.is_empty() {
+            return None;
+        }
+        self.complete()
+    }
+
+    /// Bytes held: of the line that is not complete yet.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.buffer.len() + usize::from(self.mark.unwrap_or(0))
+    }
+
+    fn skip_mark(&mut self, input: &mut &[u8]) {
+        while let (Some(read), Some((first, rest))) = (self.mark, input.split_first()) {
+            match BYTE_ORDER_MARK.get(usize::from(read)) {
+                Some(expected) if expected == first => {
+                    *input = rest;
+                    self.mark = (usize::from(read) + 1 < BYTE_ORDER_MARK.len()).then_some(read + 1);
+                }
+                _ => self.give_up_mark(),
+            }
+        }
+    }
+
+    /// What looked like the beginning of a mark was the beginning of a line.
+    fn give_up_mark(&mut self) {
+        let read = self.mark.take().map_or(0, usize::from);
+        self.buffer.extend_from_slice(BYTE_ORDER_MARK.get(..read).unwrap_or_default());
+    }
+
+    /// Takes a part of a line. `ahead` bytes of input are there in all.
+    fn take(&mut self, part: &[u8], ahead: usize) {
+        if let Some(scanner) = &mut self.scanner {
+            scanner.feed(part);
+            return;
+        }
+        let length = self.buffer.len() + part.len();
+        // A carriage return at the end may be a part of the line break.
+        let carriage_return = part.last().or(self.buffer.last()) == Some(&b'\r');
+        if length - usize::from(carriage_return) > self.limit {
+            let mut scanner = Scanner::new(self.limit);
+            scanner.feed(&mem::take(&mut self.buffer));
+            scanner.feed(part);
+            self.scanner = Some(scanner);
+            return;
+        }
+        self.make_room(part.len(), ahead);
+        self.buffer.extend_from_slice(part);
+    }
+
+    /// Doubles, so that bytes that come one by one are not copied again and again; but not beyond the limit.
+    fn make_room(&mut self, more: usize, ahead: usize) {
+        let length = self.buffer.len();
+        // If all lines of the block are gone, the block can be used again.
+        if self.buffer.capacity() - length >= more || self.buffer.try_reclaim(more) {
+            return;
+        }
+        let wanted = (2 * length).max(length + ahead.min(BLOCK));
+        let mut bigger = BytesMut::with_capacity(wanted.min(self.limit.saturating_add(1)).max(length + more));
+        bigger.extend_from_slice(&self.buffer);
+        self.buffer = bigger;
+    }
+
+    fn complete(&mut self) -> Option<Framed> {
+        if let Some(scanner) = self.scanner.take() {
+            return Some(Framed::TooLong(scanner.finish()));
+        }
+        if self.buffer.is_empty() {
+            return Some(Framed::Line(Bytes::new()));
+        }
+        let line = if self.buffer.len() > BLOCK { mem::take(&mut self.buffer) } else { self.buffer.split() };
+        let mut line = line.freeze();
+        if line.last() == Some(&b'\r') {
+            line.truncate(line.len() - 1);
+        }
+        Some(Framed::Line(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::{BLOCK, Deframer, Framed};
+
+    #[test]
+    fn the_buffer_of_a_long_line_goes_with_the_line() {
+        let mut deframer = Deframer::new(16 << 20);
+        let part = vec![b'x'; BLOCK];
+        for _ in 0..200 {
+            assert_eq!(deframer.next(&mut &part[..]), None);
+        }
+        assert_eq!(deframer.held(), 200 * BLOCK);
+        assert!(deframer.buffer.capacity() <= (16 << 20) + 1, "{}", deframer.buffer.capacity());
+        let line = deframer.next(&mut &b"\n"[..]);
+        assert!(matches!(line, Some(Framed::Line(line)) if line.len() == 200 * BLOCK));
+        assert_eq!((deframer.held(), deframer.buffer.capacity()), (0, 0));
+    }
+
+    #[test]
+    fn a_long_line_grows_a_few_times_only_however_it_comes() {
+        let mut deframer = Deframer::new(16 << 20);
+        let mut grown = 0;
+        for _ in 0..1 << 20 {
+            let before = deframer.buffer.capacity();
+            assert_eq!(deframer.next(&mut &b"x"[..]), None);
+            grown += usize::from(deframer.buffer.capacity() != before);
+        }
+        assert!(grown <= 21, "{grown}");
+    }
+
+    #[test]
+    fn a_block_whose_lines_are_gone_is_used_again() {
+        let mut deframer = Deframer::new(1024);
+        let block = |deframer: &mut Deframer| {
+            let mut input = &b"0123456789abcde\n"[..];
+            let Some(Framed::Line(line)) = deframer.next(&mut input) else { panic!("a line") };
+            line.as_ptr()
+        };
+        let first = block(&mut deframer);
+        assert!((0..100).all(|_| block(&mut deframer) == first));
+    }
+}
