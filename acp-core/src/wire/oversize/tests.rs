@@ -70,6 +70,25 @@ fn what_is_no_object_is_noise() {
     {
         assert_eq!(shape(&line), Noise, "{line}");
     }
+    let members = good.trim_matches(['{', '}']);
+    for odd in [
+        "",
+        "x",
+        "\"x\"",
+        "\"x\":",
+        "\"x\" 1",
+        "\"x\":1{",
+        "\"x\":1 2",
+        "\"x\":,",
+        "\"x\"::1",
+        "x:1",
+        "1:1",
+        "\"x\":]",
+        "\"x\":+1",
+    ] {
+        assert_eq!(shape(format!("{{{members},{odd}}}")), Noise, "{odd}");
+        assert_eq!(shape(format!("{{{odd},{members}}}")), Noise, "{odd}");
+    }
     for cut in 0..good.len() {
         assert_eq!(shape(&good[..cut]), Noise, "{}", &good[..cut]);
     }
@@ -115,11 +134,14 @@ fn nested_or_quoted_keys_cannot_impersonate() {
     ] {
         assert_eq!(told(line), (Notification, None, Some("a".into()), None), "{line}");
     }
+    let result = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s","method":"a"}}"#;
+    assert_eq!(told(result), (Response, Some("1".into()), None, None));
     for line in [
         r#"{"jsonrpc":"2.0","method":"a","sessionId":"s","params":{"x":{"sessionId":"s"},"y":["sessionId"]}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":[{"sessionId":"s"}]}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{},"x":{"sessionId":"s"}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{"sessionId":1}}"#,
+        r#"{"jsonrpc":"2.0","method":"a","params":null,"x":{"sessionId":"s","params":{"sessionId":"s"}}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{"sessionId":"s","sessionId":"s"}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{"sessionId":"a","sessionId":"b","sessionId":"c"}}"#,
     ] {
