@@ -1,6 +1,8 @@
 //! Bytes to lines to messages: the same whatever the chunks are, within bounds whatever the bytes are.
 
-use acp_core::wire::{Deframer, Framed, Id, Line, Oversized, OversizedShape, parse_line};
+use acp_core::wire::{
+    Deframer, Framed, Id, Line, Malformed, Message, Oversized, OversizedShape, Payload, Shape, parse_line,
+};
 use bytes::Bytes;
 use proptest::prelude::*;
 
@@ -13,7 +15,7 @@ fn frames<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<F
             frames.push(framed);
         }
         assert!(chunk.is_empty(), "`None` says that the input is used up");
-        assert!(deframer.held() <= limit + 1);
+        assert!(deframer.held() <= (limit + 1).max(2));
     }
     frames.extend(deframer.finish());
     assert_eq!((deframer.held(), deframer.finish()), (0, None), "the end is the end");
@@ -91,6 +93,14 @@ fn the_limit_counts_neither_the_line_break_nor_the_mark() {
 }
 
 #[test]
+fn the_limit_counts_what_only_began_like_a_mark() {
+    for stream in [&b"\xef\xbb"[..], b"\xef\xbb\n", b"\xef\xbb\r"] {
+        assert!(matches!(whole(1, stream)[..], [Framed::TooLong(_)]), "{stream:?}");
+        assert!(matches!(whole(2, stream)[..], [Framed::Line(_)]), "{stream:?}");
+    }
+}
+
+#[test]
 fn the_line_after_one_that_is_too_long_is_read() {
     let request = format!("{{\"jsonrpc\":\"2.0\",\"params\":\"{}\",\"method\":\"x\",\"id\":7}}", "y".repeat(100));
     let frames = whole(50, format!("a\n{request}\nb\n").as_bytes());
@@ -142,6 +152,37 @@ fn mixed_traffic_is_the_same_whole_and_byte_by_byte() {
     assert_eq!(frames(100, TRAFFIC.as_bytes().chunks(1)), expected);
 }
 
+/// Members of an envelope, and things that look like them.
+fn member() -> impl Strategy<Value = String> {
+    let key = prop_oneof![
+        Just("jsonrpc"),
+        Just("id"),
+        Just("id"),
+        Just(r"\u0069d"),
+        Just("method"),
+        Just("method"),
+        Just(r"m\u0065thod"),
+        Just("params"),
+        Just("result"),
+        Just("error"),
+        Just("Id"),
+        Just(r"\ud800"),
+    ];
+    let value = prop_oneof![
+        Just("1"),
+        Just(r#""a\"b""#),
+        Just(r#""\u0061""#),
+        Just("null"),
+        Just(r#"{"sessionId":"s","id":7,"method":"no","params":{"sessionId":"no"}}"#),
+        Just(r#"{"x":{"sessionId":"no"},"sess\u0069onId":"\u0073"}"#),
+        Just(r#"["id",{"result":1}]"#),
+        Just(r#"{"code":1,"message":"}"}"#),
+        Just("1.5"),
+        Just(r#""{\"id\":7}""#),
+    ];
+    (key, value, "[ \t]?").prop_map(|(key, value, space)| format!("{space}\"{key}\"{space}:{space}{value}{space}"))
+}
+
 /// What `parse_line` says must not depend on anything but the line; and it must not panic.
 fn read(framed: &Framed) -> Option<Line> {
     match framed {
@@ -171,6 +212,34 @@ proptest! {
             while in_parts.next(&mut chunk).is_some() {}
         }
         prop_assert_eq!(at_once, in_parts);
+    }
+
+    /// Two readers of one line must not take it for two different things.
+    #[test]
+    fn a_line_is_the_same_message_whether_it_is_too_long_or_not(
+        members in proptest::collection::vec(member(), 0..5),
+        chunk in 1..30_usize,
+    ) {
+        let text = format!("{{{}}}", [vec![r#""jsonrpc":"2.0""#.to_owned()], members].concat().join(","));
+        let framed = frames(1, text.as_bytes().chunks(chunk));
+        let [Framed::TooLong(oversized)] = &framed[..] else { panic!("{framed:?}") };
+        let Line::Message(message) = parse_line(&text.clone().into(), 1) else { panic!("{text}") };
+        let session = |params: Option<Payload>| {
+            let session = params?.get::<serde_json::Value>().ok()?.get("sessionId")?.as_str()?.into();
+            Some(session)
+        };
+        let (shape, id, method, session) = match message {
+            Message::Request { id, method, params } => (OversizedShape::Request, Some(id), Some(method), session(params)),
+            Message::Notification { method, params } => (OversizedShape::Notification, None, Some(method), session(params)),
+            Message::Response { id, .. } => (OversizedShape::Response, Some(id), None, oversized.session.clone()),
+            // Who scans does not look into every value.
+            Message::Malformed(Malformed { shape: Shape::Hybrid | Shape::Nothing, .. }) => {
+                prop_assert_eq!(oversized.shape, OversizedShape::Noise, "{}", text);
+                return Ok(());
+            }
+            Message::Malformed(_) => return Ok(()),
+        };
+        prop_assert_eq!((oversized.shape, &oversized.id, &oversized.method, &oversized.session), (shape, &id, &method, &session), "{}", text);
     }
 
     #[test]

@@ -58,6 +58,8 @@ impl Deframer {
     /// The stream has ended. What came after the last line break is a line too.
     pub fn finish(&mut self) -> Option<Framed> {
         self.give_up_mark();
+        // What was given up has not been measured yet.
+        self.take(&[], 0);
         if self.scanner.is_none() && self.buffer.is_empty() {
             return None;
         }
