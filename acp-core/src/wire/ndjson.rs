@@ -66,10 +66,10 @@ impl Deframer {
         self.complete()
     }
 
-    /// Bytes held: of the line that is not complete yet.
+    /// Bytes held: of the line that is not complete yet, or, below 16 KiB, about one that is too long.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.buffer.len() + usize::from(self.mark.unwrap_or(0))
+        self.buffer.len() + usize::from(self.mark.unwrap_or(0)) + self.scanner.as_ref().map_or(0, Scanner::held)
     }
 
     fn skip_mark(&mut self, input: &mut &[u8]) {
