@@ -49,6 +49,13 @@ fn agree(line: &[u8], chunk: usize) -> Result<(), TestCaseError> {
         // Of a call that is broken elsewhere the scanner may know the method.
         prop_assert!(told.method == method || method.is_none(), "{:?} and {:?}", told.method, method);
     }
+    if let Line::Message(Message::Request { params, .. } | Message::Notification { params, .. }) =
+        parse_line(&Bytes::copy_from_slice(line), 10)
+    {
+        let params: Option<serde_json::Value> = params.and_then(|params| params.get().ok());
+        let session = params.as_ref().and_then(|params| params.get("sessionId")?.as_str());
+        prop_assert_eq!(told.session.as_deref(), session);
+    }
     Ok(())
 }
 
@@ -85,6 +92,7 @@ fn value() -> impl Strategy<Value = &'static str> {
         "{}",
         "[]",
         r#"{"id":1,"method":"a","sessionId":"s"}"#,
+        r#"{"x":{"sessionId":"no"},"sess\u0069onId":"\u0073"}"#,
         r#"{"code":1,"message":"m"}"#,
         r#"["}",{"a":"]"},[[]]]"#,
         r#""\",\"id\":2,\"""#,

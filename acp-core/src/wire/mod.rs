@@ -4,6 +4,7 @@
 //! what cannot be understood is a value too. The few members of a payload that decide something are read in `dialect`;
 //! the rest passes through.
 
+pub(crate) mod dialect;
 mod envelope;
 mod id;
 mod method;
@@ -15,6 +16,7 @@ mod oversize;
 mod payload;
 mod write;
 
+pub use dialect::v1::{Capabilities, PermissionOutcome, permission_outcome};
 pub use envelope::{Line, Malformed, Message, Shape, parse_line};
 pub use id::Id;
 pub use method::{Form, Gate, Method, MethodName, Sender, Spec};
