@@ -64,3 +64,8 @@ fn connect<R: Role>(
     let actions = Actions { shared: shared.clone() };
     Ok((handle, actions, driver::drive(shared, reader, writer)))
 }
+
+/// The programs of the README are compiled as they stand there.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
