@@ -3,6 +3,8 @@
 use core::time::Duration;
 use std::sync::Arc;
 
+use tokio::sync::oneshot;
+
 use crate::{
     Pending, PromptTurn,
     shared::{Shared, State},
@@ -32,7 +34,7 @@ impl<R: Role> Clone for Handle<R> {
 impl<R: Role> Shared<R> {
     /// Lets those go on that wait for room, if there is some.
     pub(crate) fn wake_senders(&self) {
-        if self.lock().conn.queued_bytes() <= MARK {
+        if self.lock().desk.view().queued_bytes() <= MARK {
             self.room.notify_waiters();
         }
     }
@@ -41,7 +43,7 @@ impl<R: Role> Shared<R> {
 impl<R: Role> Handle<R> {
     /// Any command or gauge of the core, with the time it needs. It must not block: the connection is locked meanwhile.
     pub fn with<T>(&self, act: impl FnOnce(&mut Connection<R>, Timestamp) -> T) -> T {
-        self.shared.with(|state, now| act(&mut state.conn, now))
+        self.shared.with(|state, now| act(state.desk.conn(), now))
     }
 
     /// Sends a request, and gives a future of its outcome: see [`Connection::request`].
@@ -78,8 +80,10 @@ impl<R: Role> Handle<R> {
         send: impl FnOnce(&mut Connection<R>, Timestamp) -> Result<RequestKey, CommandError>,
     ) -> Result<Pending<R>, CommandError> {
         self.shared.with(|state, now| {
-            let request = send(&mut state.conn, now)?;
-            Ok(Pending { request, outcome: state.wait_for(request), handle: self.clone() })
+            let request = send(state.desk.conn(), now)?;
+            let (waiter, outcome) = oneshot::channel();
+            state.desk.await_request(request, waiter);
+            Ok(Pending { request, outcome, handle: self.clone() })
         })
     }
 
@@ -93,7 +97,7 @@ impl<R: Role> Handle<R> {
 
     /// Waits until little enough is queued to be written, or the connection is over.
     pub async fn room(&self) {
-        self.when(|state| state.conn.queued_bytes() <= MARK).await;
+        self.when(|state| state.desk.view().queued_bytes() <= MARK).await;
     }
 
     async fn when(&self, ready: impl Fn(&State<R>) -> bool) {
@@ -113,7 +117,7 @@ impl<R: Role> Handle<R> {
 
     /// Waits until everything that was queued so far is written and flushed, or the connection is over.
     pub async fn flush(&self) {
-        self.when(|state| state.conn.queued_bytes() == 0 && !state.writing).await;
+        self.when(|state| state.desk.view().queued_bytes() == 0 && !state.writing).await;
     }
 
     /// Begins the end: see [`Connection::close`]. [`closed`](Self::closed) tells when it is over.
@@ -129,7 +133,7 @@ impl<R: Role> Handle<R> {
             {
                 let state = self.shared.lock();
                 if state.done {
-                    return state.conn.close_reason().cloned().unwrap_or(CloseReason::Local);
+                    return state.desk.view().close_reason().cloned().unwrap_or(CloseReason::Local);
                 }
             }
             woken.await;
@@ -140,13 +144,13 @@ impl<R: Role> Handle<R> {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         let state = self.shared.lock();
-        state.done || state.conn.is_closed()
+        state.done || state.desk.view().is_closed()
     }
 
     /// The agent's id of a session.
     #[must_use]
     pub fn session_id(&self, session: SessionKey) -> Option<String> {
-        self.shared.lock().conn.session_id(session).map(str::to_owned)
+        self.shared.lock().desk.view().session_id(session).map(str::to_owned)
     }
 }
 
@@ -167,8 +171,10 @@ impl Handle<Client> {
     /// [`CommandError`]: nothing was sent.
     pub fn prompt(&self, session: SessionKey, content: &Payload) -> Result<PromptTurn, CommandError> {
         self.shared.with(|state, now| {
-            let turn = state.conn.prompt(session, content, None, now)?;
-            Ok(PromptTurn::new(self.clone(), turn, state.wait_for_turn(turn)))
+            let turn = state.desk.conn().prompt(session, content, None, now)?;
+            let (waiter, ended) = oneshot::channel();
+            state.desk.await_prompt(turn, waiter);
+            Ok(PromptTurn::new(self.clone(), turn, ended))
         })
     }
 
@@ -257,7 +263,7 @@ impl<R: Role> Actions<R> {
                 let mut state = self.shared.lock();
                 if let Some(action) = state.next_action() {
                     // The driver may have stopped reading because of this one.
-                    if state.inbox.len() + 1 == state.conn.config().limits.actions {
+                    if state.desk.reads_again() {
                         self.shared.work.notify_one();
                     }
                     return Some(action);
@@ -273,6 +279,6 @@ impl<R: Role> Actions<R> {
 
 impl<R: Role> Drop for Actions<R> {
     fn drop(&mut self) {
-        self.shared.with(|state, _| state.deafen());
+        self.shared.with(|state, _| state.desk.deafen());
     }
 }
