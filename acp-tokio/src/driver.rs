@@ -41,7 +41,8 @@ pub(crate) async fn drive<R: Role>(
             output = shared.step(|state, _| gather(&mut state.conn));
         }
         let (wants_input, deadline, closed) = {
-            let state = shared.lock();
+            let mut state = shared.lock();
+            state.writing = unflushed || !output.is_empty();
             let deadline = state.conn.poll_timeout().map(|deadline| state.instant(deadline.at));
             let closed = state.conn.is_closed().then(|| state.conn.close_reason().cloned());
             (state.wants_input(), deadline, closed)

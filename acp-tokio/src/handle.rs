@@ -1,21 +1,17 @@
 //! The host's end: a handle that can be cloned and used from any task, and the one stream of actions.
 
-use core::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use core::time::Duration;
 use std::sync::Arc;
 
+use crate::{
+    Pending, PromptTurn,
+    shared::{Shared, State},
+};
 use acp_core::{
     Agent, CancelKind, Cancellation, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
-    InitializeTicket, Outcome, Payload, PermissionTicket, Refused, RequestKey, Resolved, Role, Scope, SessionKey,
-    SessionTicket, Ticket, Timestamp, TurnKey,
+    InitializeTicket, Payload, PermissionTicket, Refused, RequestKey, Role, Scope, SessionKey, SessionTicket, Ticket,
+    Timestamp, TurnKey,
 };
-use tokio::sync::oneshot;
-
-use crate::shared::Shared;
 
 /// Bytes waiting to be written, above which [`Handle::room`] waits: low enough that a cancel's answer is never behind
 /// much, high enough to keep a pipe busy.
@@ -97,18 +93,27 @@ impl<R: Role> Handle<R> {
 
     /// Waits until little enough is queued to be written, or the connection is over.
     pub async fn room(&self) {
+        self.when(|state| state.conn.queued_bytes() <= MARK).await;
+    }
+
+    async fn when(&self, ready: impl Fn(&State<R>) -> bool) {
         loop {
             let mut woken = core::pin::pin!(self.shared.room.notified());
             // Listen first, look second: what changes in between is not missed.
             woken.as_mut().enable();
             {
                 let state = self.shared.lock();
-                if state.done || state.conn.queued_bytes() <= MARK {
+                if state.done || ready(&state) {
                     return;
                 }
             }
             woken.await;
         }
+    }
+
+    /// Waits until everything that was queued so far is written and flushed, or the connection is over.
+    pub async fn flush(&self) {
+        self.when(|state| state.conn.queued_bytes() == 0 && !state.writing).await;
     }
 
     /// Begins the end: see [`Connection::close`]. [`closed`](Self::closed) tells when it is over.
@@ -155,13 +160,16 @@ impl Handle<Client> {
         self.pending(|conn, now| conn.initialize(params, now))
     }
 
-    /// Begins a prompt turn: see [`Connection::prompt`].
+    /// Begins a prompt turn, and gives it into your hands: see [`Connection::prompt`] and [`PromptTurn`].
     ///
     /// # Errors
     ///
     /// [`CommandError`]: nothing was sent.
-    pub fn prompt(&self, session: SessionKey, content: &Payload) -> Result<TurnKey, CommandError> {
-        self.with(|conn, now| conn.prompt(session, content, None, now))
+    pub fn prompt(&self, session: SessionKey, content: &Payload) -> Result<PromptTurn, CommandError> {
+        self.shared.with(|state, now| {
+            let turn = state.conn.prompt(session, content, None, now)?;
+            Ok(PromptTurn::new(self.clone(), turn, state.wait_for_turn(turn)))
+        })
     }
 
     /// Cancels a turn: see [`Connection::cancel_turn`].
@@ -233,43 +241,9 @@ impl Handle<Agent> {
     }
 }
 
-/// A request under way: a future of what becomes of it. Dropping it only stops waiting.
-#[derive(Debug)]
-#[must_use = "the outcome of a request is worth looking at"]
-pub struct Pending<R: Role> {
-    request: RequestKey,
-    outcome: oneshot::Receiver<Resolved>,
-    handle: Handle<R>,
-}
-
-impl<R: Role> Pending<R> {
-    /// Names the request.
-    #[must_use]
-    pub const fn key(&self) -> RequestKey {
-        self.request
-    }
-
-    /// Asks the peer to cancel it: see [`Connection::cancel_request`]. The future still gives the outcome.
-    pub fn cancel(&self) {
-        // The key is one of this connection's: it cannot be refused.
-        let _ = self.handle.with(|conn, now| conn.cancel_request(self.request, now));
-    }
-}
-
-impl<R: Role> Future for Pending<R> {
-    type Output = Resolved;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Resolved> {
-        let request = self.request;
-        Pin::new(&mut self.outcome).poll(cx).map(|resolved| {
-            // The driver was dropped: nobody will tell.
-            resolved.unwrap_or(Resolved { request, session: None, outcome: Outcome::Closed })
-        })
-    }
-}
-
 /// Everything the host is told, in the order of the wire. One task takes it; when it falls behind by
-/// [`Limits::actions`](acp_core::Limits::actions), the driver stops reading.
+/// [`Limits::actions`](acp_core::Limits::actions), the driver stops reading. Dropped, it leaves nobody waiting: whatever
+/// is told from then on is declined.
 #[derive(Debug)]
 pub struct Actions<R: Role> {
     pub(crate) shared: Arc<Shared<R>>,
@@ -281,7 +255,7 @@ impl<R: Role> Actions<R> {
         loop {
             {
                 let mut state = self.shared.lock();
-                if let Some(action) = state.inbox.pop_front() {
+                if let Some(action) = state.next_action() {
                     // The driver may have stopped reading because of this one.
                     if state.inbox.len() + 1 == state.conn.config().limits.actions {
                         self.shared.work.notify_one();
@@ -294,5 +268,11 @@ impl<R: Role> Actions<R> {
             }
             self.shared.told.notified().await;
         }
+    }
+}
+
+impl<R: Role> Drop for Actions<R> {
+    fn drop(&mut self) {
+        self.shared.with(|state, _| state.deafen());
     }
 }

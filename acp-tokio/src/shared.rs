@@ -8,7 +8,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use acp_core::{Connection, HostAction, RequestKey, Resolved, Role, Timestamp, TurnKey, TurnSignal};
+use acp_core::{
+    Connection, HostAction, Outcome, RequestKey, Resolved, Role, Settlement, Timestamp, TurnKey, TurnSignal,
+};
 use tokio::{
     sync::{Notify, oneshot},
     time::Instant,
@@ -23,7 +25,7 @@ pub(crate) struct Shared<R: Role> {
     pub(crate) work: Notify,
     /// Wakes the host's stream: there is an action, or the end.
     pub(crate) told: Notify,
-    /// Wakes senders: the queue of output fell below the mark, or the connection ended.
+    /// Wakes senders: the queue of output fell below the mark or was flushed, or the connection ended.
     pub(crate) room: Notify,
     /// Wakes who waits for the end.
     pub(crate) over: Notify,
@@ -37,7 +39,12 @@ pub(crate) struct State<R: Role> {
     /// Actions taken from the core, so that tokens fire at once, and not yet taken by the host.
     pub(crate) inbox: VecDeque<R::Action>,
     awaited: BTreeMap<RequestKey, oneshot::Sender<Resolved>>,
+    prompts: BTreeMap<TurnKey, oneshot::Sender<(Settlement, Outcome)>>,
     tokens: BTreeMap<TurnKey, CancellationToken>,
+    /// The host dropped its stream: what is told is declined.
+    deaf: bool,
+    /// The driver holds bytes that are not written, or not flushed.
+    pub(crate) writing: bool,
     /// The driver is done: nothing will be told any more.
     pub(crate) done: bool,
 }
@@ -50,7 +57,10 @@ impl<R: Role> Shared<R> {
                 started: Instant::now(),
                 inbox: VecDeque::new(),
                 awaited: BTreeMap::new(),
+                prompts: BTreeMap::new(),
                 tokens: BTreeMap::new(),
+                deaf: false,
+                writing: false,
                 done: false,
             }),
             work: Notify::new(),
@@ -88,6 +98,7 @@ impl<R: Role> Shared<R> {
         let mut state = self.lock();
         state.done = true;
         state.awaited.clear();
+        state.prompts.clear();
         drop(state);
         self.told.notify_one();
         self.room.notify_waiters();
@@ -111,10 +122,23 @@ impl<R: Role> State<R> {
         self.conn.wants_input() && self.inbox.len() < self.conn.config().limits.actions
     }
 
-    /// Takes what the core tells: fires tokens, wakes who awaits a request, and leaves the rest to the host. Answers
-    /// whether the host has something to take.
+    /// Takes what the core tells: fires tokens, wakes who awaits a request, and leaves the rest to the host, or declines
+    /// it where nobody listens. Answers whether the host has something to take.
     fn take_actions(&mut self) -> bool {
         let before = self.inbox.len();
+        self.sort_actions();
+        while self.deaf
+            && let Some(action) = self.inbox.pop_front()
+        {
+            self.resolve_prompt(&action);
+            let now = self.now();
+            self.conn.decline(action, now);
+            self.sort_actions();
+        }
+        self.inbox.len() > before
+    }
+
+    fn sort_actions(&mut self) {
         while let Some(action) = self.conn.poll_action() {
             match action.turn_signal() {
                 Some(TurnSignal::Begin(turn)) => drop(self.token(turn)),
@@ -131,7 +155,33 @@ impl<R: Role> State<R> {
                 Err(action) => self.inbox.push_back(action),
             }
         }
-        self.inbox.len() > before
+    }
+
+    /// Takes the next action for the host. A prompt that somebody awaits resolves now: all its updates were taken.
+    pub(crate) fn next_action(&mut self) -> Option<R::Action> {
+        let action = self.inbox.pop_front()?;
+        self.resolve_prompt(&action);
+        Some(action)
+    }
+
+    fn resolve_prompt(&mut self, action: &R::Action) {
+        if let Some((turn, settlement, outcome)) = action.turn_ended(|turn| self.prompts.contains_key(&turn))
+            && let Some(waiter) = self.prompts.remove(&turn)
+        {
+            // Whoever asked may have stopped waiting.
+            let _ = waiter.send((settlement, outcome));
+        }
+    }
+
+    /// Nobody will take actions any more.
+    pub(crate) fn deafen(&mut self) {
+        self.deaf = true;
+    }
+
+    pub(crate) fn wait_for_turn(&mut self, turn: TurnKey) -> oneshot::Receiver<(Settlement, Outcome)> {
+        let (sender, receiver) = oneshot::channel();
+        self.prompts.insert(turn, sender);
+        receiver
     }
 
     pub(crate) fn wait_for(&mut self, request: RequestKey) -> oneshot::Receiver<Resolved> {

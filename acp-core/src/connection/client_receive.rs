@@ -11,7 +11,7 @@ use super::{
     turns::OUTCOME_CANCELLED,
 };
 use crate::{
-    action::{ClientAction, Common, Delivery, Offer, Origin, Outcome, PermissionOption, Settlement},
+    action::{ClientAction, Common, Decision, Delivery, Offer, Origin, Outcome, PermissionOption, Settlement},
     error::{CloseReason, Violation},
     machine::{Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
     role::{Client, Side},
@@ -112,6 +112,17 @@ impl Hooks for Client {
 
     fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool {
         conn.client_cancel_failed(frame)
+    }
+
+    fn decline(conn: &mut Connection<Self>, action: ClientAction) -> Delivery {
+        match action {
+            ClientAction::Common(common) => conn.decline_common(common),
+            ClientAction::PermissionRequested { ticket, .. } => conn.decide(ticket, &Decision::Cancelled, conn.now),
+            ClientAction::Update { .. }
+            | ClientAction::PermissionRevoked(_)
+            | ClientAction::TurnEnded { .. }
+            | ClientAction::CancelUndelivered { .. } => Delivery::TooLate,
+        }
     }
 }
 

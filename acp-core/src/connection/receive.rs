@@ -293,7 +293,10 @@ impl<R: Role> Connection<R> {
         let Oversized { size, limit, shape, id, method, session } = oversized;
         let own = id.as_ref().and_then(Id::own).filter(|own| self.outgoing.get(*own).is_some());
         match (shape, own) {
-            (OversizedShape::Response, Some(own)) => return self.resolve(own, Outcome::TooLong { size, limit }),
+            // A lone id is noise to the scanner, but it names who waits.
+            (OversizedShape::Response | OversizedShape::Noise, Some(own)) => {
+                return self.resolve(own, Outcome::TooLong { size, limit });
+            }
             (OversizedShape::Request, _) => {
                 let id = id.unwrap_or(Id::NULL);
                 if self.incoming.key(&id).is_none() {
@@ -313,7 +316,8 @@ impl<R: Role> Connection<R> {
             (OversizedShape::Noise, _) => {
                 if R::SIDE == Side::Agent {
                     let why = format!("a line of {size} bytes was skipped, and a line may have {limit}");
-                    self.refuse(&Id::NULL, None, &ErrorObject::new(code::INVALID_REQUEST, why));
+                    let id = id.filter(|id| self.incoming.key(id).is_none()).unwrap_or(Id::NULL);
+                    self.refuse(&id, None, &ErrorObject::new(code::INVALID_REQUEST, why));
                 }
                 self.count_noise(usize::try_from(size).unwrap_or(usize::MAX).min(self.config.limits.noise_bytes / 4));
             }
