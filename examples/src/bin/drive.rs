@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-#[tokio::main(flavor = "current_thread")]
+// The driver has a thread of its own: a cancel is written also while this one is busy showing what came before.
+#[tokio::main(worker_threads = 1)]
 async fn main() -> ExitCode {
     acp_examples::drive::main().await
 }

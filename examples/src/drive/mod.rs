@@ -11,7 +11,6 @@ mod run;
 mod services;
 mod session;
 mod show;
-mod tap;
 mod terminals;
 mod turns;
 
@@ -22,10 +21,10 @@ use std::{
 };
 
 use acp_core::Config;
-use acp_tokio::{AgentProcess, Grace};
+use acp_tokio::Grace;
 use tokio::process::Command;
 
-use self::{args::Plan, events::Event, run::Run, show::Output, tap::Tap};
+use self::{args::Plan, events::Event, run::Run, show::Output};
 use crate::{
     echo,
     shape::widened,
@@ -37,8 +36,8 @@ const AS_AGENT: &str = "__echo-agent";
 /// How long an agent may take to go, once its stdin is closed; and then once it was told to.
 const GRACE: Grace = Grace { stdin: Duration::from_millis(1500), terminate: Duration::from_millis(300) };
 
-/// How long the last messages may take to be written.
-const FLUSH: Duration = Duration::from_secs(1);
+/// How long the end of everything may take, the steps of [`GRACE`] included; then the agent is killed.
+const END: Duration = Duration::from_secs(4);
 
 /// Exit codes.
 mod exit {
@@ -73,38 +72,30 @@ pub async fn main() -> ExitCode {
             }
         },
     };
-    let tap = Tap::default();
     let out = match demonstration || (!plan.json && io::stdout().is_terminal()) {
-        true => Output::transcript(tap.clone(), demonstration),
+        true => Output::transcript(demonstration),
         false => Output::Json,
     };
-    drive(&plan, out, tap).await.into()
+    drive(&plan, out).await.into()
 }
 
 /// One run, from the start of the agent until nothing is left of it. Gives the exit code.
-async fn drive(plan: &Plan, mut out: Output, tap: Tap) -> u8 {
+async fn drive(plan: &Plan, mut out: Output) -> u8 {
     let Some((program, arguments)) = plan.agent.split_first() else { return exit::USAGE };
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&plan.cwd);
-    let (mut process, pipes) = match AgentProcess::spawn(command, GRACE) {
+    let mut config = widened(Config::client());
+    config.offer = Some(plan.protocol);
+    // A cancel that the agent never confirms is a request that times out, like any other here.
+    config.stop_confirm = Some(plan.timeout);
+    let (client, actions, running) = match acp_tokio::launch(command, config, GRACE) {
         Ok(started) => started,
         Err(why) => {
             let _ = out.show(&Event::Closed { r#where: "start", reason: why.to_string() });
             return exit::GONE;
         }
     };
-    let mut config = widened(Config::client());
-    config.offer = Some(plan.protocol);
-    // A cancel that the agent never confirms is a request that times out, like any other here.
-    config.stop_confirm = Some(plan.timeout);
-    let (client, actions, driver) = match acp_tokio::client(pipes.stdout, tap.around(pipes.stdin), config) {
-        Ok(parts) => parts,
-        Err(why) => {
-            eprintln!("drive: {why}");
-            return exit::USAGE;
-        }
-    };
-    let mut driver = tokio::spawn(driver);
+    let mut ending = tokio::spawn(running.run());
     let mut run = Run::new(plan, client.clone(), actions, out);
     let interrupted = tokio::select! {
         // Over: why was shown, and is in the exit code.
@@ -112,18 +103,25 @@ async fn drive(plan: &Plan, mut out: Output, tap: Tap) -> u8 {
         () = acp_tokio::terminated() => true,
     };
 
-    // The driver ends once everything is written, and with it goes the agent's stdin.
     client.close();
-    if tokio::time::timeout(FLUSH, &mut driver).await.is_err() {
-        driver.abort();
-        let _ = driver.await;
+    let ended = tokio::time::timeout(END, &mut ending).await;
+    if ended.is_err() {
+        // It does not even read what is left. Dropping what runs it kills its group.
+        ending.abort();
+        let _ = ending.await;
     }
-    let ended = process.shutdown().await;
     let code = if interrupted { exit::INTERRUPTED } else { run.exit() };
-    if code != 0 {
-        let tail = process.stderr_tail();
-        eprint!("{}", String::from_utf8_lossy(&tail));
+    match ended {
+        Ok(Ok(Ok(ended))) => {
+            if code != 0 {
+                eprint!("{}", ended.stderr);
+            }
+            let status = ended.status.map_or_else(|| "still hanging".to_owned(), |status| status.to_string());
+            let by = ended.by.map_or_else(|| "by itself".to_owned(), |step| format!("after {step:?}"));
+            run.show(&Event::Ended { how: format!("{status}, {by}") });
+        }
+        Ok(Ok(Err(why))) => run.show(&Event::Ended { how: why.to_string() }),
+        Ok(Err(_)) | Err(_) => run.show(&Event::Ended { how: "killed".to_owned() }),
     }
-    run.show_end(ended);
     code
 }

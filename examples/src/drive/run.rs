@@ -1,10 +1,10 @@
 //! One run, step by step: initialize, log in, open the sessions, call, prompt. Every step waits for its own answer and
 //! deals with whatever is told meanwhile, so that events come out in the order of the wire.
 
-use std::{collections::VecDeque, io};
+use std::collections::VecDeque;
 
 use acp_core::{Client, ClientAction, CloseReason, CommandError, Common, Outcome, Payload, RequestKey, SessionKey};
-use acp_tokio::{Actions, Ended, Handle};
+use acp_tokio::{Actions, Handle};
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
@@ -31,7 +31,7 @@ pub(super) struct Run<'a> {
     pub(super) plan: &'a Plan,
     pub(super) client: Handle<Client>,
     actions: Actions<Client>,
-    out: Output,
+    pub(super) out: Output,
     pub(super) services: Services,
     pub(super) sessions: Vec<Session>,
     /// Permission requests that are kept open.
@@ -235,17 +235,5 @@ impl<'a> Run<'a> {
         let why = format!("no answer within {:?}", self.plan.timeout);
         self.fail(exit::TIMEOUT, place, Failure::new("timeout", why), of);
         Over
-    }
-
-    pub(super) fn show_end(&mut self, ended: io::Result<Ended>) {
-        let how = match ended {
-            Ok(Ended { status: Some(status), by }) => match by {
-                Some(step) => format!("{status}, after {step:?}"),
-                None => format!("{status}, by itself"),
-            },
-            Ok(Ended { status: None, .. }) => "it still hangs after SIGKILL".to_owned(),
-            Err(why) => why.to_string(),
-        };
-        self.show(&Event::Ended { how });
     }
 }

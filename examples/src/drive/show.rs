@@ -2,15 +2,15 @@
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
+    sync::{Arc, OnceLock},
     time::Instant,
 };
 
+use acp_core::Client;
+use acp_tokio::Handle;
 use serde_json::Value;
 
-use super::{
-    events::{Answer, Event, Update},
-    tap::Tap,
-};
+use super::events::{Answer, Event, Update};
 
 /// Characters of a text that are shown in a transcript.
 const WIDTH: usize = 72;
@@ -37,9 +37,21 @@ pub(super) enum Output {
 }
 
 impl Output {
-    pub(super) fn transcript(tap: Tap, titled: bool) -> Self {
+    pub(super) fn transcript(titled: bool) -> Self {
         let coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self::Transcript(Transcript { started: Instant::now(), tap, titled, coloured, cancel: None })
+        Self::Transcript(Transcript { started: Instant::now(), titled, coloured, cancel: None, written: Arc::default() })
+    }
+
+    /// Notes when the cancel that was just asked for is written; much may be queued before it.
+    pub(super) fn watch_cancel(&mut self, client: Handle<Client>) {
+        if let Self::Transcript(transcript) = self {
+            let written = Arc::default();
+            transcript.written = Arc::clone(&written);
+            tokio::spawn(async move {
+                client.flush().await;
+                let _ = written.set(Instant::now());
+            });
+        }
     }
 
     /// Shows one event, at once.
@@ -68,11 +80,12 @@ fn json(event: &Event<'_>) -> io::Result<()> {
 /// Who said what, and when.
 pub(super) struct Transcript {
     started: Instant,
-    tap: Tap,
     titled: bool,
     coloured: bool,
     /// A cancel that is not answered yet.
     cancel: Option<Cancel>,
+    /// When the last cancel was written.
+    written: Arc<OnceLock<Instant>>,
 }
 
 /// What came between a cancel and its answer.
@@ -136,7 +149,7 @@ impl Transcript {
         let Some(Cancel { asked, updates, last }) = self.cancel.take() else {
             return self.line(TO_CLIENT, BOLD, &format!("turn ends: {reason}"));
         };
-        if let Some(written) = self.tap.cancel_written() {
+        if let Some(&written) = self.written.get() {
             self.line_at(written, TO_AGENT, RED, "cancel, phase 2: session/cancel written")?;
         }
         let late = match updates {

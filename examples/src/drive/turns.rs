@@ -62,6 +62,8 @@ impl Run<'_> {
                     let plan = &self.plan.cancel;
                     let due = Due { at: plan.after.map(|after| now + after), after_updates: plan.after_updates };
                     let cancel = (n == 0 && prompt == plan.prompt).then_some(due);
+                    // Its end is told like everything else, in its place.
+                    let turn = turn.detach();
                     session.running = Some(Running { turn, prompt, deadline: now + self.plan.timeout, cancel });
                     return self.show(&Event::Prompted { prompt, text });
                 }
@@ -166,6 +168,7 @@ impl Run<'_> {
                 running.cancel = None;
                 if matches!(asked, Ok(Cancellation::Requested)) {
                     let session_id = session.id.clone();
+                    self.out.watch_cancel(self.client.clone());
                     return self.show(&Event::CancelSent { session_id: &session_id });
                 }
             }
