@@ -75,9 +75,7 @@ impl Connection<Agent> {
             Ok(session) => session,
             Err(why) => return Err(Refused { ticket, why }),
         };
-        if let Some(session) = self.sessions.get_mut(session) {
-            session.stage = Stage::Open;
-        }
+        self.reopen(session);
         Ok((session, self.answer(ticket.key, Ok(result))))
     }
 
@@ -96,11 +94,7 @@ impl Connection<Agent> {
         self.advance(now);
         match self.duty(ticket.key).cloned() {
             Some(Duty::Open { session: Some(session), fresh: true, .. }) => self.forget_session(session),
-            Some(Duty::Open { session: Some(session), fresh: false, .. }) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
-            }
+            Some(Duty::Open { session: Some(session), fresh: false, .. }) => self.reopen(session),
             _ => {}
         }
         self.answer(ticket.key, Err(error))

@@ -108,12 +108,14 @@ impl<R: Role> Connection<R> {
     ) -> Result<Delivery, Refused<Ticket>> {
         self.advance(now);
         let closes = match self.duty(ticket.key) {
-            Some(Duty::Close { session, .. }) if answer.is_ok() => Some(*session),
+            Some(Duty::Close { session, .. }) => Some(*session),
             _ => None,
         };
         let delivery = self.answer(ticket.key, answer.as_ref());
-        if let Some(session) = closes {
-            self.forget_session(session);
+        match closes {
+            Some(session) if answer.is_ok() => self.forget_session(session),
+            Some(session) => self.reopen(session),
+            None => {}
         }
         Ok(delivery)
     }

@@ -14,6 +14,7 @@ use crate::{
     action::{ClientAction, Common, Decision, Delivery, Offer, Origin, Outcome, PermissionOption, Settlement},
     error::{CloseReason, Violation},
     machine::{Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
+    outbox::Tag,
     role::{Client, Side},
     session::Stage,
     ticket::{FrameId, IncomingKey, PermissionTicket, SessionKey, Ticket, TurnKey},
@@ -227,6 +228,9 @@ impl Connection<Client> {
     fn prompt_resolved(&mut self, turn: TurnKey, outcome: Outcome) {
         let Some(retired) = self.retire_turn(turn) else { return };
         let session = retired.session;
+        if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel()) {
+            self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
+        }
         let ended = self.step_turns(session, TurnInput::End(turn.0));
         let asked = match ended {
             Some(TurnOutput::Ended(Ended { cancelled, .. })) => cancelled,
@@ -241,14 +245,16 @@ impl Connection<Client> {
 
     fn start_waiting(&mut self, session: SessionKey, turn: TurnKey) {
         let Some(params) = self.turns.get_mut(&turn).and_then(|turn| turn.params.take()) else { return };
+        if !self.lifecycle.is_open() {
+            return self.prompt_resolved(turn, Outcome::Closed);
+        }
         match self.send_prompt(session, turn, &params) {
             Ok(request) => {
                 if let Some(turn) = self.turns.get_mut(&turn) {
                     turn.request = request;
                 }
             }
-            Err(_) if self.lifecycle.is_open() => self.prompt_resolved(turn, Outcome::Undelivered),
-            Err(_) => self.prompt_resolved(turn, Outcome::Closed),
+            Err(_) => self.prompt_resolved(turn, Outcome::Undelivered),
         }
     }
 }
