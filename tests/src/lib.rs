@@ -1,1 +1,4 @@
-//! Tools of the proof: what the tests share.
+//! Shared code of the proof of acp-core.
+
+pub mod bench;
+pub mod describe;

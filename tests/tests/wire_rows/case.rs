@@ -1,0 +1,174 @@
+//! One row of the table, and how it is run.
+
+use acp_core::{Agent, Client, Config, Payload, Role};
+use acp_tests::{
+    bench::{Bench, payload},
+    describe::Describe,
+};
+
+/// What one step gave: frames, actions, and the deadline that is armed then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) frames: Vec<String>,
+    pub(crate) actions: Vec<String>,
+    pub(crate) due: Option<String>,
+}
+
+/// Bytes in; frames, actions and timers out.
+pub(crate) struct Case<R: Role> {
+    /// The rule, in words.
+    pub(crate) name: &'static str,
+    start: fn(fn(&mut Config)) -> Bench<R>,
+    config: fn(&mut Config),
+    pub(crate) input: Vec<u8>,
+    pub(crate) input_said: Said,
+    after: Option<fn(&mut Bench<R>)>,
+    pub(crate) after_said: Said,
+    /// The input is followed by the end of the stream, so nothing can stand behind it.
+    pub(crate) ends: bool,
+}
+
+impl<R: Role> Case<R>
+where
+    R::Action: Describe<R>,
+{
+    /// Nothing comes of it, unless it is said.
+    pub(crate) fn new(name: &'static str, start: fn(fn(&mut Config)) -> Bench<R>, input: impl AsRef<[u8]>) -> Self {
+        Self {
+            name,
+            start,
+            config: |_| {},
+            input: input.as_ref().to_vec(),
+            input_said: Said::default(),
+            after: None,
+            after_said: Said::default(),
+            ends: false,
+        }
+    }
+
+    /// With this policy.
+    pub(crate) fn config(self, config: fn(&mut Config)) -> Self {
+        Self { config, ..self }
+    }
+
+    /// These frames come of it.
+    pub(crate) fn frames<S: ToString>(mut self, frames: impl IntoIterator<Item = S>) -> Self {
+        self.said().frames = frames.into_iter().map(|one| one.to_string()).collect();
+        self
+    }
+
+    /// These actions come of it.
+    pub(crate) fn actions<S: ToString>(mut self, actions: impl IntoIterator<Item = S>) -> Self {
+        self.said().actions = actions.into_iter().map(|one| one.to_string()).collect();
+        self
+    }
+
+    /// This deadline is the next.
+    pub(crate) fn due(mut self, due: &str) -> Self {
+        self.said().due = Some(due.to_owned());
+        self
+    }
+
+    fn said(&mut self) -> &mut Said {
+        if self.after.is_some() { &mut self.after_said } else { &mut self.input_said }
+    }
+
+    /// Afterwards the host does this. What is said from here on comes of that.
+    pub(crate) fn then(self, after: fn(&mut Bench<R>)) -> Self {
+        Self { after: Some(after), ..self }
+    }
+
+    /// Afterwards the stream ends.
+    pub(crate) fn eof(self) -> Self {
+        Self { ends: true, ..self.then(|bench| bench.conn.handle_eof(bench.now)) }
+    }
+
+    /// Whether the input leaves the connection open.
+    pub(crate) fn still_reads(&self) -> bool {
+        !self.input_said.actions.iter().any(|action| action.starts_with("closed"))
+    }
+
+    /// The connection as it is before the input.
+    pub(crate) fn begin(&self) -> Bench<R> {
+        (self.start)(self.config)
+    }
+
+    /// Runs it with the input cut into these lengths, what is left over in one piece, and `more` behind it.
+    pub(crate) fn run(&self, lengths: impl IntoIterator<Item = usize>, more: &str) -> (Said, Said) {
+        let mut bench = self.begin();
+        let mut said = Said::default();
+        let mut stream = [&self.input, more.as_bytes()].concat();
+        for length in lengths {
+            let rest = stream.split_off(length.min(stream.len()));
+            bench.feed(&stream);
+            // When the host takes its actions does not matter.
+            said.actions.extend(bench.actions());
+            stream = rest;
+        }
+        bench.feed(&stream);
+        let input = Self::look(&mut bench, said);
+        if let Some(after) = self.after {
+            after(&mut bench);
+        }
+        let after = Self::look(&mut bench, Said::default());
+        (input, after)
+    }
+
+    fn look(bench: &mut Bench<R>, mut said: Said) -> Said {
+        said.frames = bench.frames();
+        said.actions.extend(bench.actions());
+        said.due = bench.conn.poll_timeout().map(|deadline| format!("{:?} at {:?}", deadline.cause, deadline.at));
+        said
+    }
+}
+
+/// Nothing has happened yet.
+pub(crate) fn fresh_agent(config: fn(&mut Config)) -> Bench<Agent> {
+    let mut changed = Config::agent();
+    config(&mut changed);
+    Bench::new(changed)
+}
+
+/// Initialized, with session `s1`.
+pub(crate) fn agent(config: fn(&mut Config)) -> Bench<Agent> {
+    Bench::agent(config)
+}
+
+/// The same, and a request of its own, `_own` with id 1, is open.
+pub(crate) fn asking_agent(config: fn(&mut Config)) -> Bench<Agent> {
+    let mut bench = agent(config);
+    bench.conn.request("_own", None, None, bench.now).expect("it may be sent");
+    bench.quiet();
+    bench
+}
+
+/// Nothing has happened yet.
+pub(crate) fn fresh_client(config: fn(&mut Config)) -> Bench<Client> {
+    let mut changed = Config::client();
+    config(&mut changed);
+    Bench::new(changed)
+}
+
+/// Initialized, with session `s1`.
+pub(crate) fn client(config: fn(&mut Config)) -> Bench<Client> {
+    Bench::client(config)
+}
+
+/// The same, and two requests of its own, `_own` with ids 3 and 4, are open.
+pub(crate) fn asking_client(config: fn(&mut Config)) -> Bench<Client> {
+    let mut bench = client(config);
+    for _ in 0..2 {
+        bench.conn.request("_own", Some(Payload::EMPTY), None, bench.now).expect("it may be sent");
+    }
+    bench.quiet();
+    bench
+}
+
+/// The same with a prompt instead: request 3, turn 1.
+pub(crate) fn prompting_client(config: fn(&mut Config)) -> Bench<Client> {
+    let mut bench = client(config);
+    let session = bench.session("s1");
+    bench.conn.prompt(session, &payload("[]"), None, bench.now).expect("it may be sent");
+    bench.quiet();
+    bench
+}
