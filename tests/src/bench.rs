@@ -1,210 +1,243 @@
-//! One end of a connection on the bench: bytes in; frames, actions and the next deadline out, as text to compare.
-//!
-//! The clock is the bench's own and stands still unless a test moves it. Actions are kept after they were described, so
-//! that a test can play the host with the tickets they carry.
+//! One connection on the bench: lines in; frames, actions and timers out; time as you please.
 
-use std::time::Duration;
+use core::{fmt::Debug, time::Duration};
 
-use acp_core::{Agent, AgentAction, Client, Common, Config, Connection, Payload, Role, SessionKey, Timestamp};
+use acp_core::{Agent, AgentAction, Client, Config, Connection, Payload, Role, SessionKey, Timestamp};
+use serde_json::{Value, json};
 
-use crate::describe::{Describe, frame};
-
-/// A connection, its clock, and what it has told so far.
+/// A connection with a clock of its own. `conn` is there for commands; `now` is what they take.
 #[derive(Debug)]
 pub struct Bench<R: Role> {
-    /// The connection itself.
+    /// The connection under test.
     pub conn: Connection<R>,
-    /// The time it is given.
+    /// The time, which only [`wait`](Self::wait) moves.
     pub now: Timestamp,
-    /// The actions that were taken out, oldest first, with their tickets.
-    pub told: Vec<R::Action>,
 }
 
-/// JSON as a payload.
-///
-/// # Panics
-///
-/// It is not JSON.
+/// A JSON value as a payload.
 #[must_use]
-pub fn payload(json: &str) -> Payload {
-    Payload::parse(json.to_owned()).unwrap_or_else(|why| panic!("{json}: {why}"))
+pub fn payload(value: Value) -> Payload {
+    Payload::try_from(value).expect("a JSON value is JSON")
 }
 
-/// A line of JSON-RPC with these members.
-#[must_use]
-pub fn rpc(members: &str) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",{members}}}\n")
-}
-
-/// The frame of a result.
-#[must_use]
-pub fn ok(id: &str, result: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
-}
-
-/// The frame of an error, its message left out as [`frame`] does.
-#[must_use]
-pub fn err(id: &str, code: i64) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"…"}}}}"#)
-}
-
-/// The same with data.
-#[must_use]
-pub fn err_with(id: &str, code: i64, data: &str) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"…","data":{data}}}}}"#)
-}
-
-impl<R: Role> Bench<R>
-where
-    R::Action: Describe<R>,
-{
-    /// A connection on which nothing has happened.
-    ///
-    /// # Panics
-    ///
-    /// The configuration is impossible.
+impl<R: Role> Bench<R> {
+    /// A fresh connection at time zero.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        let conn = Connection::new(config).expect("a possible configuration");
-        Self { conn, now: Timestamp::ZERO, told: Vec::new() }
+        Self { conn: Connection::new(config).expect("a good configuration"), now: Timestamp::ZERO }
     }
 
-    /// Bytes arrive.
-    pub fn feed(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {
-        self.conn.handle_input(bytes.as_ref(), self.now);
-        self
+    /// Bytes in, as they are.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.conn.handle_input(bytes, self.now);
     }
 
-    /// Time passes, up to each deadline on the way.
-    pub fn sleep(&mut self, time: Duration) -> &mut Self {
-        let until = self.now + time;
-        while let Some(deadline) = self.conn.poll_timeout().filter(|deadline| deadline.at <= until) {
-            self.now = self.now.max(deadline.at);
-            self.conn.handle_timeout(self.now);
+    /// One line in, without its line break.
+    pub fn line(&mut self, line: &str) {
+        self.bytes(format!("{line}\n").as_bytes());
+    }
+
+    /// One message in; `"jsonrpc": "2.0"` is added.
+    pub fn message(&mut self, mut message: Value) {
+        message["jsonrpc"] = json!("2.0");
+        self.line(&message.to_string());
+    }
+
+    /// A request of the peer's.
+    pub fn request(&mut self, id: impl Into<Value>, method: &str, params: Value) {
+        self.message(json!({ "id": id.into(), "method": method, "params": params }));
+    }
+
+    /// A notification of the peer's.
+    pub fn notification(&mut self, method: &str, params: Value) {
+        self.message(json!({ "method": method, "params": params }));
+    }
+
+    /// The peer's result for our request of this id.
+    pub fn result(&mut self, id: u64, result: Value) {
+        self.message(json!({ "id": id, "result": result }));
+    }
+
+    /// The peer's error for our request of this id.
+    pub fn error(&mut self, id: u64, code: i64) {
+        self.message(json!({ "id": id, "error": { "code": code, "message": "no" } }));
+    }
+
+    /// The lines that wait to be written, handed out; each is checked to be one line.
+    pub fn lines(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        while let Some(frame) = self.conn.poll_transmit() {
+            let line = String::from_utf8(frame.into_line().to_vec()).expect("output is UTF-8");
+            let line = line.strip_suffix('\n').expect("output ends in a line break");
+            assert!(!line.contains('\n'), "one message a line");
+            lines.push(line.to_owned());
         }
-        self.now = until;
-        self.conn.handle_timeout(until);
-        self
+        lines
     }
 
-    /// The frames that wait, taken out, without the words of error messages.
-    ///
-    /// # Panics
-    ///
-    /// One of them is not one line of JSON-RPC.
-    pub fn frames(&mut self) -> Vec<String> {
-        core::iter::from_fn(|| self.conn.poll_transmit()).map(|written| frame(&written.into_line())).collect()
+    /// The messages that wait to be written, handed out, without `jsonrpc`, which is checked.
+    pub fn frames(&mut self) -> Vec<Value> {
+        self.lines().iter().map(|line| message(line)).collect()
     }
 
-    /// The actions that wait, taken out, described and kept.
-    pub fn actions(&mut self) -> Vec<String> {
-        let mut described = Vec::new();
-        while let Some(action) = self.conn.poll_action() {
-            described.push(action.describe(&self.conn));
-            self.told.push(action);
-        }
-        described
+    /// What the host is told.
+    pub fn actions(&mut self) -> Vec<R::Action> {
+        core::iter::from_fn(|| self.conn.poll_action()).collect()
     }
 
-    /// Takes out and drops what waits.
-    pub fn quiet(&mut self) -> &mut Self {
-        self.frames();
-        self.actions();
-        self.told.clear();
-        self
+    /// What the host is told, as the names of the actions.
+    pub fn told(&mut self) -> Vec<String> {
+        self.actions().iter().map(name).collect()
     }
 
-    /// Plays a host that answers every plain request it was told of with `{}`, the latest first.
-    pub fn answer_all(&mut self) {
-        while let Some(action) = self.told.pop() {
-            if let Ok(Common::Request { ticket, .. }) = action.into_common() {
-                let _ = self.conn.respond(ticket, Ok(Payload::EMPTY), self.now);
-            }
-        }
+    /// Lets time pass, in one step, and fires what is due.
+    pub fn wait(&mut self, time: Duration) {
+        self.now = self.now + time;
+        self.conn.handle_timeout(self.now);
     }
 
-    /// The key of a session that is known.
-    ///
-    /// # Panics
-    ///
-    /// It is not known.
+    /// How long until the next deadline.
     #[must_use]
-    pub fn session(&self, id: &str) -> SessionKey {
-        self.conn.find_session(id).expect("a known session")
+    pub fn due_in(&self) -> Option<Duration> {
+        self.conn.poll_timeout().map(|deadline| deadline.at.saturating_duration_since(self.now))
     }
 
-    /// Everything that is counted: our requests, the peer's, bytes to write, actions, bytes of input held.
-    #[must_use]
-    pub fn counts(&self) -> [usize; 4] {
-        let conn = &self.conn;
-        [conn.unresolved(), conn.unanswered().count(), conn.queued_bytes(), conn.held_bytes()]
+    /// The peer ends its stream.
+    pub fn eof(&mut self) {
+        self.conn.handle_eof(self.now);
     }
+}
+
+fn message(line: &str) -> Value {
+    let strip = |mut message: Value| {
+        let object = message.as_object_mut().expect("a message is an object");
+        assert_eq!(object.remove("jsonrpc"), Some(json!("2.0")), "{line}");
+        message
+    };
+    match serde_json::from_str(line).expect("output is JSON") {
+        Value::Array(batch) => batch.into_iter().map(strip).collect(),
+        message => strip(message),
+    }
+}
+
+/// What an agent offers in these tests: everything.
+#[must_use]
+pub fn agent_capabilities() -> Value {
+    json!({
+        "loadSession": true,
+        "sessionCapabilities": { "list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {} },
+        "auth": { "logout": {} },
+    })
+}
+
+/// What a client offers in these tests: everything.
+#[must_use]
+pub fn client_capabilities() -> Value {
+    json!({
+        "fs": { "readTextFile": true, "writeTextFile": true },
+        "terminal": true,
+        "elicitation": { "form": {}, "url": {} },
+    })
 }
 
 impl Bench<Agent> {
-    /// An agent that offers everything, initialized by a client that offers everything, with session `s1`.
+    /// An agent that is initialized, with every capability offered both ways; nothing waits to be taken.
     #[must_use]
-    pub fn agent(change: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config::agent();
-        change(&mut config);
+    pub fn agent(config: Config) -> Self {
         let mut bench = Self::new(config);
-        bench.initialize();
+        let params = json!({ "protocolVersion": 1, "clientCapabilities": client_capabilities() });
+        bench.request("init", "initialize", params);
+        let Some(AgentAction::Initialize { ticket, .. }) = bench.conn.poll_action() else {
+            panic!("told to initialize")
+        };
+        let result = payload(json!({ "agentCapabilities": agent_capabilities() }));
+        bench.conn.accept_initialize(ticket, &result, bench.now).expect("an object");
+        assert_eq!(bench.frames().len(), 1);
         bench
     }
 
-    /// Initializes it and opens session `s1`.
-    ///
-    /// # Panics
-    ///
-    /// The agent does not take part.
-    pub fn initialize(&mut self) {
-        let offer = r#"{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"elicitation":{"form":{}}}"#;
-        self.feed(rpc(&format!(
-            r#""id":"init","method":"initialize","params":{{"protocolVersion":1,"clientCapabilities":{offer}}}"#
-        )));
-        let Some(AgentAction::Initialize { ticket, .. }) = self.conn.poll_action() else { panic!("no initialize") };
-        let result = payload(
-            r#"{"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"resume":{},"list":{},"close":{},"delete":{},"fork":{}}}}"#,
-        );
-        self.conn.accept_initialize(ticket, &result, self.now).expect("an object");
-        self.open("s1");
-        self.quiet();
+    /// A session of this id.
+    pub fn session(&mut self, id: &str) -> SessionKey {
+        self.request(format!("new {id}"), "session/new", json!({ "cwd": "/", "mcpServers": [] }));
+        let Some(AgentAction::SessionRequested { ticket, .. }) = self.conn.poll_action() else {
+            panic!("told to open")
+        };
+        let result = payload(json!({ "sessionId": id }));
+        let (session, _) = self.conn.accept_session(ticket, &result, self.now).expect("a new session");
+        assert_eq!(self.frames().len(), 1);
+        session
     }
 
-    /// Opens one more session, as far as the limits let it.
-    pub fn open(&mut self, id: &str) -> Option<SessionKey> {
-        self.feed(rpc(&format!(r#""id":"new {id}","method":"session/new","params":{{"cwd":"/","mcpServers":[]}}"#)));
-        let Some(AgentAction::SessionRequested { ticket, .. }) = self.conn.poll_action() else { return None };
-        let result = payload(&format!(r#"{{"sessionId":"{id}"}}"#));
-        self.conn.accept_session(ticket, &result, self.now).ok().map(|(session, _)| session)
+    /// The client prompts in a session, under this request id.
+    pub fn prompt(&mut self, id: impl Into<Value>, session: &str) {
+        self.request(
+            id,
+            "session/prompt",
+            json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "hi" }] }),
+        );
+    }
+
+    /// The client cancels a session.
+    pub fn cancel(&mut self, session: &str) {
+        self.notification("session/cancel", json!({ "sessionId": session }));
     }
 }
 
 impl Bench<Client> {
-    /// A client that offers everything, initialized with an agent that offers everything, with session `s1`. Its next
-    /// request has the id 3.
+    /// A client that is initialized (its request 1), with every capability offered both ways; nothing waits to be taken.
     #[must_use]
-    pub fn client(change: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config::client();
-        change(&mut config);
+    pub fn client(config: Config) -> Self {
         let mut bench = Self::new(config);
-        bench.initialize();
+        let params = payload(json!({ "clientCapabilities": client_capabilities() }));
+        bench.conn.initialize(&params, bench.now).expect("idle");
+        assert_eq!(bench.frames().len(), 1);
+        bench.result(1, json!({ "protocolVersion": 1, "agentCapabilities": agent_capabilities() }));
+        assert_eq!(bench.actions().len(), 1);
         bench
     }
 
-    /// Initializes it and opens session `s1`.
-    ///
-    /// # Panics
-    ///
-    /// The client does not take part.
-    pub fn initialize(&mut self) {
-        let offer = r#"{"clientCapabilities":{"fs":{"readTextFile":true,"writeTextFile":true},"terminal":true,"elicitation":{"form":{}}}}"#;
-        self.conn.initialize(&payload(offer), self.now).expect("it may be sent");
-        let offered = r#"{"loadSession":true,"sessionCapabilities":{"resume":{},"list":{},"close":{}}}"#;
-        self.feed(rpc(&format!(r#""id":1,"result":{{"protocolVersion":1,"agentCapabilities":{offered}}}"#)));
-        let new = payload(r#"{"cwd":"/","mcpServers":[]}"#);
-        self.conn.request("session/new", Some(new), None, self.now).expect("it may be sent");
-        self.feed(rpc(r#""id":2,"result":{"sessionId":"s1"}"#));
-        self.quiet();
+    /// A session of this id (one request of ours).
+    pub fn session(&mut self, id: &str) -> SessionKey {
+        let params = payload(json!({ "cwd": "/", "mcpServers": [] }));
+        self.conn.request("session/new", Some(params), None, self.now).expect("initialized");
+        let sent = self.frames().pop().expect("a request");
+        self.result(sent["id"].as_u64().expect("our id"), json!({ "sessionId": id }));
+        assert_eq!(self.actions().len(), 1);
+        self.conn.find_session(id).expect("it is open")
+    }
+
+    /// Our prompt in a session: the turn, and the id of its request.
+    pub fn prompt(&mut self, session: SessionKey) -> (acp_core::TurnKey, u64) {
+        let content = payload(json!([{ "type": "text", "text": "hi" }]));
+        let turn = self.conn.prompt(session, &content, None, self.now).expect("idle");
+        let sent = self.frames().pop().expect("a request");
+        (turn, sent["id"].as_u64().expect("our id"))
+    }
+
+    /// The agent asks for permission, with the options `allow` and `reject`.
+    pub fn permission(&mut self, id: impl Into<Value>, session: &str) {
+        let options = json!([
+            { "optionId": "allow", "name": "Allow", "kind": "allow_once" },
+            { "optionId": "reject", "name": "Reject", "kind": "reject_once" },
+        ]);
+        let params = json!({ "sessionId": session, "toolCall": { "toolCallId": "t1" }, "options": options });
+        self.request(id, "session/request_permission", params);
+    }
+
+    /// The agent reports a piece of text.
+    pub fn chunk(&mut self, session: &str, text: &str) {
+        let content = json!({ "type": "text", "text": text });
+        let update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
+        self.notification("session/update", json!({ "sessionId": session, "update": update }));
+    }
+}
+
+/// The name of an action: `TurnEnded`; of what either end is told, with its kind: `Common::Request`.
+pub fn name(action: &impl Debug) -> String {
+    let text = format!("{action:?}");
+    let word = |text: &str| text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
+    match text.strip_prefix("Common(") {
+        Some(common) => format!("Common::{}", word(common)),
+        None => word(&text),
     }
 }

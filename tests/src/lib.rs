@@ -1,4 +1,5 @@
-//! Shared code of the proof of acp-core.
+//! Tools of the proof: what the tests share.
 
 pub mod bench;
 pub mod describe;
+pub mod wire;

@@ -1,20 +1,17 @@
-//! Our requests and notifications: sending them, and resolving each request once. And the answers a host gives.
+//! Our requests and notifications: sending them, and resolving each request once.
 
-use alloc::format;
 use core::time::Duration;
 
-use super::{Connection, Role, answer::Duty};
+use super::{Connection, Role};
 use crate::{
-    action::{CancelCause, Cancellation, Common, Delivery, Outcome, Resolved},
-    error::{CommandError, Misuse, Refused},
+    action::{CancelCause, Cancellation, Common, Outcome, Resolved},
+    error::{CommandError, Misuse},
     machine::{Asked, Machine, OutgoingInput, OutgoingOutput},
     outbox::{NoRoom, Room, Tag},
     role::Side,
-    ticket::{FrameId, IncomingKey, RequestKey, Scope, SessionKey, Ticket, TurnKey},
+    ticket::{FrameId, RequestKey, Scope, SessionKey, TurnKey},
     timers::Cause,
-    wire::{
-        ErrorObject, Form, Method, MethodName, Payload, Sender, code, dialect::v1, write_notification, write_request,
-    },
+    wire::{Form, Method, MethodName, Payload, Sender, dialect::v1, write_notification, write_request},
 };
 
 /// What is known about an open request of ours.
@@ -259,53 +256,6 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    // ---- answers of the host -----------------------------------------------------------------------------------
-
-    /// Answers a request of the peer's.
-    ///
-    /// # Errors
-    ///
-    /// None at present: that nobody waits any more is [`Delivery::TooLate`].
-    pub fn respond(
-        &mut self,
-        ticket: Ticket,
-        answer: Result<Payload, ErrorObject>,
-        now: crate::Timestamp,
-    ) -> Result<Delivery, Refused<Ticket>> {
-        self.advance(now);
-        let closes = match self.duty(ticket.key) {
-            Some(Duty::Close { session, .. }) if answer.is_ok() => Some(*session),
-            _ => None,
-        };
-        let delivery = self.answer(ticket.key, answer.as_ref());
-        if let Some(session) = closes {
-            self.forget_session(session);
-        }
-        Ok(delivery)
-    }
-
-    /// Tells the core that a ticket was dropped: it answers in the host's place. A permission is `cancelled`, a turn
-    /// that was being cancelled is `cancelled`, anything else is an error of code -32603.
-    pub fn abandon(&mut self, key: IncomingKey, now: crate::Timestamp) -> Delivery {
-        self.advance(now);
-        self.answer_for_host(key, &ErrorObject::new(code::INTERNAL_ERROR, "the request was dropped without an answer"))
-    }
-
-    pub(super) fn decline_common(&mut self, common: Common) -> Delivery {
-        match common {
-            Common::Request { ticket, method, .. } => self.answer(ticket.key, Err(&Self::not_served(method.as_str()))),
-            Common::CancelRequested(_)
-            | Common::Notification { .. }
-            | Common::Resolved(_)
-            | Common::Violation(_)
-            | Common::Closed(_) => Delivery::TooLate,
-        }
-    }
-
-    pub(super) fn not_served(method: &str) -> ErrorObject {
-        ErrorObject::new(code::METHOD_NOT_FOUND, format!("`{method}` is not served here"))
-    }
-
     // ---- inside ------------------------------------------------------------------------------------------------
 
     pub(super) fn check_direction(&self, method: Method, form: Form) -> Result<(), CommandError> {
@@ -387,10 +337,5 @@ impl<R: Role> Connection<R> {
             (Ok(_) | Err(_), _) => {}
         }
         sent
-    }
-
-    /// The error that stands in for an answer nobody gave.
-    pub(super) fn cancelled_error(what: &str) -> ErrorObject {
-        ErrorObject::new(code::REQUEST_CANCELLED, format!("{what} was cancelled"))
     }
 }

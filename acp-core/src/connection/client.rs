@@ -195,20 +195,6 @@ impl Connection<Client> {
         }
     }
 
-    /// Answers what an action still owes, for a host that does not handle it: a method is not found, a permission is
-    /// `cancelled`. Actions that owe nothing are simply dropped.
-    pub fn decline(&mut self, action: ClientAction, now: Timestamp) -> Delivery {
-        self.advance(now);
-        match action {
-            ClientAction::Common(common) => self.decline_common(common),
-            ClientAction::PermissionRequested { ticket, .. } => self.decide(ticket, &Decision::Cancelled, now),
-            ClientAction::Update { .. }
-            | ClientAction::PermissionRevoked(_)
-            | ClientAction::TurnEnded { .. }
-            | ClientAction::CancelUndelivered { .. } => Delivery::TooLate,
-        }
-    }
-
     // ---- inside ------------------------------------------------------------------------------------------------
 
     pub(super) fn send_prompt(

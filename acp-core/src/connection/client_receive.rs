@@ -11,9 +11,10 @@ use super::{
     turns::OUTCOME_CANCELLED,
 };
 use crate::{
-    action::{ClientAction, Common, Delivery, Offer, Origin, Outcome, PermissionOption, Settlement},
+    action::{ClientAction, Common, Decision, Delivery, Offer, Origin, Outcome, PermissionOption, Settlement},
     error::{CloseReason, Violation},
     machine::{Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
+    outbox::Tag,
     role::{Client, Side},
     session::Stage,
     ticket::{FrameId, IncomingKey, PermissionTicket, SessionKey, Ticket, TurnKey},
@@ -112,6 +113,17 @@ impl Hooks for Client {
 
     fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool {
         conn.client_cancel_failed(frame)
+    }
+
+    fn decline(conn: &mut Connection<Self>, action: ClientAction) -> Delivery {
+        match action {
+            ClientAction::Common(common) => conn.decline_common(common),
+            ClientAction::PermissionRequested { ticket, .. } => conn.decide(ticket, &Decision::Cancelled, conn.now),
+            ClientAction::Update { .. }
+            | ClientAction::PermissionRevoked(_)
+            | ClientAction::TurnEnded { .. }
+            | ClientAction::CancelUndelivered { .. } => Delivery::TooLate,
+        }
     }
 }
 
@@ -216,6 +228,9 @@ impl Connection<Client> {
     fn prompt_resolved(&mut self, turn: TurnKey, outcome: Outcome) {
         let Some(retired) = self.retire_turn(turn) else { return };
         let session = retired.session;
+        if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel()) {
+            self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
+        }
         let ended = self.step_turns(session, TurnInput::End(turn.0));
         let asked = match ended {
             Some(TurnOutput::Ended(Ended { cancelled, .. })) => cancelled,
@@ -230,14 +245,16 @@ impl Connection<Client> {
 
     fn start_waiting(&mut self, session: SessionKey, turn: TurnKey) {
         let Some(params) = self.turns.get_mut(&turn).and_then(|turn| turn.params.take()) else { return };
+        if !self.lifecycle.is_open() {
+            return self.prompt_resolved(turn, Outcome::Closed);
+        }
         match self.send_prompt(session, turn, &params) {
             Ok(request) => {
                 if let Some(turn) = self.turns.get_mut(&turn) {
                     turn.request = request;
                 }
             }
-            Err(_) if self.lifecycle.is_open() => self.prompt_resolved(turn, Outcome::Undelivered),
-            Err(_) => self.prompt_resolved(turn, Outcome::Closed),
+            Err(_) => self.prompt_resolved(turn, Outcome::Undelivered),
         }
     }
 }

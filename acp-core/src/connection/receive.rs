@@ -41,7 +41,7 @@ impl<R: Role> Connection<R> {
         self.touch_idle();
     }
 
-    pub(super) fn receive_message(&mut self, line: &Bytes) {
+    fn receive_message(&mut self, line: &Bytes) {
         match parse_line(line, self.config.limits.batch) {
             Line::Blank => {}
             Line::Message(message) => self.receive(message, None, line.len()),
@@ -292,8 +292,14 @@ impl<R: Role> Connection<R> {
     fn receive_oversized(&mut self, oversized: Oversized) {
         let Oversized { size, limit, shape, id, method, session } = oversized;
         let own = id.as_ref().and_then(Id::own).filter(|own| self.outgoing.get(*own).is_some());
+        if own.is_none() || matches!(shape, OversizedShape::Request | OversizedShape::Notification) {
+            self.violation(Violation::TooLong { size, limit, method: method.clone(), session });
+        }
         match (shape, own) {
-            (OversizedShape::Response, Some(own)) => return self.resolve(own, Outcome::TooLong { size, limit }),
+            // A lone id is noise to the scanner, but it names who waits.
+            (OversizedShape::Response | OversizedShape::Noise, Some(own)) => {
+                self.resolve(own, Outcome::TooLong { size, limit });
+            }
             (OversizedShape::Request, _) => {
                 let id = id.unwrap_or(Id::NULL);
                 if self.incoming.key(&id).is_none() {
@@ -313,12 +319,12 @@ impl<R: Role> Connection<R> {
             (OversizedShape::Noise, _) => {
                 if R::SIDE == Side::Agent {
                     let why = format!("a line of {size} bytes was skipped, and a line may have {limit}");
-                    self.refuse(&Id::NULL, None, &ErrorObject::new(code::INVALID_REQUEST, why));
+                    let id = id.filter(|id| self.incoming.key(id).is_none()).unwrap_or(Id::NULL);
+                    self.refuse(&id, None, &ErrorObject::new(code::INVALID_REQUEST, why));
                 }
                 self.count_noise(usize::try_from(size).unwrap_or(usize::MAX).min(self.config.limits.noise_bytes / 4));
             }
             (OversizedShape::Notification | OversizedShape::Response, _) => {}
         }
-        self.violation(Violation::TooLong { size, limit, method, session });
     }
 }

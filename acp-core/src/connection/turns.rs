@@ -9,7 +9,6 @@ use crate::{
         CancelKind, CancelScope, Cancelled, IncomingInput, IncomingOutput, Machine, Transcript, TurnInput, TurnOutput,
         Withdrawal,
     },
-    outbox::Tag,
     session::Stage,
     ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
     timers::Cause,
@@ -67,12 +66,11 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    /// A turn is over: nothing of it stays, neither a deadline nor a cancel that was not handed out.
+    /// A turn is over: nothing of it stays, no deadline either.
     pub(super) fn retire_turn(&mut self, turn: TurnKey) -> Option<Turn> {
         let retired = self.turns.remove(&turn)?;
         self.timers.disarm(Cause::StopConfirm(turn));
         self.timers.disarm(Cause::ForceCancelled(turn));
-        self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
         Some(retired)
     }
 
@@ -90,9 +88,7 @@ impl<R: Role> Connection<R> {
     pub(super) fn opened(&mut self, session: Option<SessionKey>, fresh: bool, outcome: &Outcome) -> Option<SessionKey> {
         match (outcome, session) {
             (Outcome::Result(_), Some(session)) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
+                self.reopen(session);
                 Some(session)
             }
             (Outcome::Result(result), None) => {
@@ -103,12 +99,17 @@ impl<R: Role> Connection<R> {
                 None
             }
             (_, Some(session)) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
+                self.reopen(session);
                 Some(session)
             }
             (_, None) => None,
+        }
+    }
+
+    /// A session works: it was opened, or its closing was refused.
+    pub(super) fn reopen(&mut self, session: SessionKey) {
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.stage = Stage::Open;
         }
     }
 
@@ -155,9 +156,7 @@ impl<R: Role> Connection<R> {
                 self.answer(key, Err(error))
             }
             Some(Duty::Close { session, .. }) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
+                self.reopen(session);
                 self.answer(key, Err(error))
             }
             Some(Duty::Plain { .. } | Duty::Open { .. }) => self.answer(key, Err(error)),

@@ -77,9 +77,9 @@ enum At {
     /// The brace that opens the line.
     #[default]
     Start,
-    Key {
-        first: bool,
-    },
+    /// A key, or the brace that closes an empty object.
+    FirstKey,
+    Key,
     Colon,
     Value,
     /// More of a number, `true`, `false` or `null`.
@@ -96,16 +96,15 @@ enum At {
     Noise,
 }
 
-/// What terminals and editors put in front of a line: a byte order mark, escape sequences.
+/// What `noise` passes over in front of a message, too: byte order marks, escape sequences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Lead {
     #[default]
     None,
     Mark(u8),
     Escape,
-    /// `ESC [`, ends with a letter.
+    EscapeMiddle,
     Control,
-    /// `ESC ]`, ends with BEL or `ESC \`.
     Command,
     CommandEscape,
 }
@@ -202,7 +201,7 @@ impl Scanner {
                     self.start(byte);
                     rest
                 }
-                At::Key { .. } | At::Colon | At::Value | At::Next | At::End => {
+                At::FirstKey | At::Key | At::Colon | At::Value | At::Next | At::End => {
                     if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
                         self.token(byte);
                     }
@@ -214,17 +213,7 @@ impl Scanner {
 
     /// The line is over.
     pub(crate) fn finish(self) -> Oversized {
-        let mut told = Oversized {
-            size: self.size,
-            limit: self.limit,
-            shape: OversizedShape::Noise,
-            id: None,
-            method: None,
-            session: None,
-        };
-        if self.at != At::End {
-            return told;
-        }
+        let complete = self.at == At::End;
         let id = self.id.value().as_ref().and_then(Id::parse);
         let method = self.method.string();
         let is_call = self.has(Name::Method);
@@ -233,20 +222,23 @@ impl Scanner {
         let well_formed = self.version.string().as_deref() == Some("2.0")
             && !self.scalar_params
             && (method.is_some() || self.method.lost);
-        told.shape = match (is_call, is_answer) {
+        let shape = match (is_call, is_answer) {
+            _ if !complete => OversizedShape::Noise,
             (true, false) if self.has(Name::Id) && id.is_some() => OversizedShape::Request,
             (true, false) if !self.has(Name::Id) && well_formed => OversizedShape::Notification,
             (false, true) => OversizedShape::Response,
-            (false, false) => {
-                told.id = id;
-                return told;
-            }
-            (true, _) => return told,
+            _ => OversizedShape::Noise,
         };
-        told.id = id;
-        told.method = method.map(|name| MethodName::new(&name));
-        told.session = self.session.string();
-        told
+        let is_told = shape != OversizedShape::Noise;
+        let is_bare = complete && !is_call && !is_answer;
+        Oversized {
+            size: self.size,
+            limit: self.limit,
+            shape,
+            id: id.filter(|_| is_told || is_bare),
+            method: method.filter(|_| is_told).map(|name| MethodName::new(&name)),
+            session: self.session.string().filter(|_| is_told),
+        }
     }
 
     const fn has(&self, name: Name) -> bool {
@@ -261,7 +253,7 @@ impl Scanner {
     fn start(&mut self, byte: u8) {
         self.lead = match (self.lead, byte) {
             (Lead::None, b'{') => {
-                self.at = At::Key { first: true };
+                self.at = At::FirstKey;
                 Lead::None
             }
             (Lead::None, b' ' | b'\t' | b'\r' | b'\n') => Lead::None,
@@ -269,21 +261,28 @@ impl Scanner {
             (Lead::Mark(0xBB), 0xBB) => Lead::Mark(0xBF),
             (Lead::Mark(0xBF), 0xBF) => Lead::None,
             (Lead::None, 0x1B) => Lead::Escape,
-            (Lead::Escape, b'[') => Lead::Control,
-            (Lead::Escape, b']') => Lead::Command,
-            (Lead::Control, 0x40..=0x7E) | (Lead::Command, 0x07) | (Lead::CommandEscape, b'\\') => Lead::None,
-            (Lead::Control, _) => Lead::Control,
-            (Lead::Command | Lead::CommandEscape, 0x1B) => Lead::CommandEscape,
-            (Lead::Command | Lead::CommandEscape, _) => Lead::Command,
-            (Lead::Escape, _) => Lead::None,
             (Lead::None | Lead::Mark(_), _) => return self.noise(),
+            (Lead::Escape, b'[') => Lead::Control,
+            (Lead::Escape, b']' | b'P' | b'X' | b'^' | b'_') => Lead::Command,
+            (Lead::Escape | Lead::EscapeMiddle, b' '..=b'/') => Lead::EscapeMiddle,
+            (Lead::Escape | Lead::EscapeMiddle, b'0'..=b'z' | b'|'..=b'~') => Lead::None,
+            (Lead::Control, b' '..=b'?') => Lead::Control,
+            (Lead::Control, b'@'..=b'Z' | b'\\'..=b'z' | b'|'..=b'~') => Lead::None,
+            (Lead::Command, 0x1B) => Lead::CommandEscape,
+            (Lead::Command, 0x07) | (Lead::CommandEscape, b'\\') => Lead::None,
+            (Lead::Command, _) => Lead::Command,
+            // A broken sequence does not take what follows it.
+            (broken, _) => {
+                self.lead = if broken == Lead::CommandEscape { Lead::Escape } else { Lead::None };
+                return self.start(byte);
+            }
         };
     }
 
     /// One byte of the structure, in an object whose members are read.
     fn token(&mut self, byte: u8) {
         match (self.at, byte) {
-            (At::Key { .. }, b'"') => {
+            (At::FirstKey | At::Key, b'"') => {
                 self.key = Kept::default();
                 self.key.push(b"\"", KEEP_KEY);
                 self.at = At::Text(Of::Key);
@@ -291,7 +290,7 @@ impl Scanner {
             (At::Colon, b':') => self.at = At::Value,
             (At::Value, b'{') if self.name == Name::Params => {
                 self.in_params = true;
-                self.at = At::Key { first: true };
+                self.at = At::FirstKey;
             }
             (At::Value, b'{' | b'[') => {
                 // The bracket alone makes the value unreadable, as it should be.
@@ -304,8 +303,8 @@ impl Scanner {
                 self.keep_value(&[byte]);
                 self.at = if byte == b'"' { At::Text(Of::Value) } else { At::Scalar };
             }
-            (At::Next, b',') => self.at = At::Key { first: false },
-            (At::Next | At::Key { first: true }, b'}') => {
+            (At::Next, b',') => self.at = At::Key,
+            (At::Next | At::FirstKey, b'}') => {
                 self.at = if self.in_params { At::Next } else { At::End };
                 self.in_params = false;
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use acp_core::{Agent, AgentAction, Batches, Client, TurnEnd, wire::StopReason};
-use acp_tests::bench::{Bench, err, ok, rpc};
+use acp_tests::wire::{Wire, err, ok, rpc};
 
 use super::case::{Case, agent, asking_agent, asking_client, client, fresh_agent};
 
@@ -28,7 +28,7 @@ fn prompt(id: u32) -> String {
 }
 
 /// Plays a host that ends every turn it was told of as if nothing had happened.
-fn end_all(bench: &mut Bench<Agent>) {
+fn end_all(bench: &mut Wire<Agent>) {
     while let Some(action) = bench.told.pop() {
         if let AgentAction::Prompt { ticket, .. } = action {
             bench.conn.end_turn(ticket, &TurnEnd::Stop(StopReason::EndTurn), bench.now);
@@ -54,7 +54,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
         .actions([r#"initialize 1 {"protocolVersion":1}"#])
         .then(|bench| {
             if let Some(AgentAction::Initialize { ticket, .. }) = bench.told.pop() {
-                let result = acp_tests::bench::payload("{}");
+                let result = acp_tests::wire::raw("{}");
                 bench.conn.accept_initialize(ticket, &result, bench.now).expect("an object");
             }
         })
@@ -125,7 +125,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
         .actions(["resolved 1 - result {}", "violation never issued"]),
         Case::new("a duplicate inside a batch is ignored", agent, batch([request("5", "_a"), request("5", "_b")]))
             .actions(["request _a - -", "violation duplicate id: _b"])
-            .then(Bench::answer_all)
+            .then(Wire::answer_all)
             .frames([array(&[ok("5", "{}")])]),
         Case::new(
             "a batch of as many entries as the limit allows is handled",
@@ -170,7 +170,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
         )
         .config(|config| config.limits.peer_requests = 1)
         .actions(["request _a - -"])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([array(&[ok("1", "{}"), err("2", -32603), err("3", -32603)])]),
         Case::new(
             "the end of the stream in an open batch: what is answered in time is in its array",
@@ -240,7 +240,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             .concat(),
         )
         .actions(["request _a - -", "request _b - -", "cancel requested 4"])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([array(&[ok("1", "{}"), ok("2", "{}")])]),
     ]
 }
@@ -267,7 +267,7 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
             batch([request("1", "nope"), request("2", "_a")]),
         )
         .actions(["request _a - -"])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([array(&[err("1", -32601), ok("2", "{}")])]),
         Case::new("a client does not answer what is no message in a batch", client, "[1,[],{}]\n").actions(
             ["a message must be an object", "a message must be an object", "`jsonrpc` must be \"2.0\""]

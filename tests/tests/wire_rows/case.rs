@@ -2,8 +2,8 @@
 
 use acp_core::{Agent, Client, Config, Payload, Role};
 use acp_tests::{
-    bench::{Bench, payload},
     describe::Describe,
+    wire::{Wire, raw},
 };
 
 /// What one step gave: frames, actions, and the deadline that is armed then.
@@ -18,11 +18,11 @@ pub(crate) struct Said {
 pub(crate) struct Case<R: Role> {
     /// The rule, in words.
     pub(crate) name: &'static str,
-    start: fn(fn(&mut Config)) -> Bench<R>,
+    start: fn(fn(&mut Config)) -> Wire<R>,
     config: fn(&mut Config),
     pub(crate) input: Vec<u8>,
     pub(crate) input_said: Said,
-    after: Option<fn(&mut Bench<R>)>,
+    after: Option<fn(&mut Wire<R>)>,
     pub(crate) after_said: Said,
     /// The input is followed by the end of the stream, so nothing can stand behind it.
     pub(crate) ends: bool,
@@ -33,7 +33,7 @@ where
     R::Action: Describe<R>,
 {
     /// Nothing comes of it, unless it is said.
-    pub(crate) fn new(name: &'static str, start: fn(fn(&mut Config)) -> Bench<R>, input: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn new(name: &'static str, start: fn(fn(&mut Config)) -> Wire<R>, input: impl AsRef<[u8]>) -> Self {
         Self {
             name,
             start,
@@ -74,7 +74,7 @@ where
     }
 
     /// Afterwards the host does this. What is said from here on comes of that.
-    pub(crate) fn then(self, after: fn(&mut Bench<R>)) -> Self {
+    pub(crate) fn then(self, after: fn(&mut Wire<R>)) -> Self {
         Self { after: Some(after), ..self }
     }
 
@@ -89,7 +89,7 @@ where
     }
 
     /// The connection as it is before the input.
-    pub(crate) fn begin(&self) -> Bench<R> {
+    pub(crate) fn begin(&self) -> Wire<R> {
         (self.start)(self.config)
     }
 
@@ -114,7 +114,7 @@ where
         (input, after)
     }
 
-    fn look(bench: &mut Bench<R>, mut said: Said) -> Said {
+    fn look(bench: &mut Wire<R>, mut said: Said) -> Said {
         said.frames = bench.frames();
         said.actions.extend(bench.actions());
         said.due = bench.conn.poll_timeout().map(|deadline| format!("{:?} at {:?}", deadline.cause, deadline.at));
@@ -123,19 +123,19 @@ where
 }
 
 /// Nothing has happened yet.
-pub(crate) fn fresh_agent(config: fn(&mut Config)) -> Bench<Agent> {
+pub(crate) fn fresh_agent(config: fn(&mut Config)) -> Wire<Agent> {
     let mut changed = Config::agent();
     config(&mut changed);
-    Bench::new(changed)
+    Wire::fresh(changed)
 }
 
 /// Initialized, with session `s1`.
-pub(crate) fn agent(config: fn(&mut Config)) -> Bench<Agent> {
-    Bench::agent(config)
+pub(crate) fn agent(config: fn(&mut Config)) -> Wire<Agent> {
+    Wire::agent(config)
 }
 
 /// The same, and a request of its own, `_own` with id 1, is open.
-pub(crate) fn asking_agent(config: fn(&mut Config)) -> Bench<Agent> {
+pub(crate) fn asking_agent(config: fn(&mut Config)) -> Wire<Agent> {
     let mut bench = agent(config);
     bench.conn.request("_own", None, None, bench.now).expect("it may be sent");
     bench.quiet();
@@ -143,19 +143,19 @@ pub(crate) fn asking_agent(config: fn(&mut Config)) -> Bench<Agent> {
 }
 
 /// Nothing has happened yet.
-pub(crate) fn fresh_client(config: fn(&mut Config)) -> Bench<Client> {
+pub(crate) fn fresh_client(config: fn(&mut Config)) -> Wire<Client> {
     let mut changed = Config::client();
     config(&mut changed);
-    Bench::new(changed)
+    Wire::fresh(changed)
 }
 
 /// Initialized, with session `s1`.
-pub(crate) fn client(config: fn(&mut Config)) -> Bench<Client> {
-    Bench::client(config)
+pub(crate) fn client(config: fn(&mut Config)) -> Wire<Client> {
+    Wire::client(config)
 }
 
 /// The same, and two requests of its own, `_own` with ids 3 and 4, are open.
-pub(crate) fn asking_client(config: fn(&mut Config)) -> Bench<Client> {
+pub(crate) fn asking_client(config: fn(&mut Config)) -> Wire<Client> {
     let mut bench = client(config);
     for _ in 0..2 {
         bench.conn.request("_own", Some(Payload::EMPTY), None, bench.now).expect("it may be sent");
@@ -165,10 +165,10 @@ pub(crate) fn asking_client(config: fn(&mut Config)) -> Bench<Client> {
 }
 
 /// The same with a prompt instead: request 3, turn 1.
-pub(crate) fn prompting_client(config: fn(&mut Config)) -> Bench<Client> {
+pub(crate) fn prompting_client(config: fn(&mut Config)) -> Wire<Client> {
     let mut bench = client(config);
-    let session = bench.session("s1");
-    bench.conn.prompt(session, &payload("[]"), None, bench.now).expect("it may be sent");
+    let session = bench.key("s1");
+    bench.conn.prompt(session, &raw("[]"), None, bench.now).expect("it may be sent");
     bench.quiet();
     bench
 }

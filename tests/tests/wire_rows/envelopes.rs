@@ -1,7 +1,7 @@
 //! What makes a message: the members of the envelope, their types, and how they are spelled.
 
 use acp_core::{Agent, Client};
-use acp_tests::bench::{Bench, err, ok, rpc};
+use acp_tests::wire::{Wire, err, ok, rpc};
 
 use super::case::{Case, agent, asking_agent, asking_client, client, fresh_agent};
 
@@ -61,7 +61,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             .actions(["resolved 1 - invalid: `jsonrpc` must be \"2.0\""]),
         Case::new("members and methods may be spelled in escapes", agent, "{\"jsonrpc\":\"2\\u002e0\",\"\\u0069d\":7,\"m\\u0065thod\":\"session\\/list\",\"params\":{}}\n")
             .actions(["request session/list - {}"])
-            .then(Bench::answer_all)
+            .then(Wire::answer_all)
             .frames([ok("7", "{}")]),
         Case::new("members may stand in any order, and others beside them", agent, "{\"params\":{\"id\":1,\"result\":2,\"method\":\"_y\"},\"x\":[{}],\"method\":\"_x\",\"ID\":3,\"jsonrpc\":\"2.0\"}\n")
             .actions([r#"notification _x {"id":1,"result":2,"method":"_y"}"#]),
@@ -95,7 +95,7 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
             .frames([err("77", -32601)]),
         Case::new("a request of the agent's may have an id that is open here", asking_client, [rpc(r#""id":3,"method":"_x""#), rpc(r#""id":3,"result":{}"#)].concat())
             .actions(["request _x - -", "resolved 3 - result {}"])
-            .then(Bench::answer_all)
+            .then(Wire::answer_all)
             .frames([ok("3", "{}")]),
         Case::new("a permission request with a string id is answered under it", client, rpc(r#""id":"b7e0-uuid","method":"session/request_permission","params":{"sessionId":"nope","toolCall":{"toolCallId":"t1"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}"#))
             .frames([ok("\"b7e0-uuid\"", r#"{"outcome":{"outcome":"cancelled"}}"#)]),

@@ -1,7 +1,7 @@
 //! Bytes to lines: what ends a line, what may stand around a message, and lines that mean nothing.
 
 use acp_core::{Agent, Client};
-use acp_tests::bench::{err, rpc};
+use acp_tests::wire::{err, rpc};
 
 use super::case::{Case, agent, asking_client, client, fresh_agent, fresh_client};
 

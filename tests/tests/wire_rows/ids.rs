@@ -1,7 +1,7 @@
 //! The ids of the peer's requests: which are ids, that they come back as they came, and what is the same id.
 
 use acp_core::Agent;
-use acp_tests::bench::{Bench, err, ok, rpc};
+use acp_tests::wire::{Wire, err, ok, rpc};
 
 use super::case::{Case, agent, asking_agent, fresh_agent};
 
@@ -43,7 +43,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             .frames(IDS.iter().map(|id| err(id, NOT_FOUND))),
         Case::new("every id is echoed byte for byte by a late answer", agent, each(IDS, r#""method":"_x""#))
             .actions(IDS.iter().map(|_| "request _x - -"))
-            .then(Bench::answer_all)
+            .then(Wire::answer_all)
             .frames(IDS.iter().rev().map(|id| ok(id, "{}"))),
         Case::new("what is no id is refused with id null", agent, each(NO_IDS, r#""method":"_x""#))
             .config(|config| config.limits.noise_lines = 100)
@@ -61,7 +61,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
         .actions([r#"initialize 1 {"protocolVersion":1}"#]),
         Case::new("a request with the id null is a request", agent, request("null"))
             .actions(["request _x - -"])
-            .then(Bench::answer_all)
+            .then(Wire::answer_all)
             .frames([ok("null", "{}")]),
         Case::new("only a missing id makes a notification", agent, rpc(r#""method":"_x","params":{"id":1}"#))
             .actions([r#"notification _x {"id":1}"#]),
@@ -84,7 +84,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             [request("5"), request("5")].concat(),
         )
         .actions(["request _x - -", "violation duplicate id: _x"])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([ok("5", "{}")]),
         Case::new("an answered id may come again", agent, request("5"))
             .actions(["request _x - -"])
@@ -108,7 +108,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             [request(r#""a""#), request(r#""\u0061""#)].concat(),
         )
         .actions(["request _x - -", "violation duplicate id: _x"])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([ok(r#""a""#, "{}")]),
         Case::new(
             "a number and a string are never the same id",
@@ -116,7 +116,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             [request("1"), request(r#""1""#), request("null"), request(r#""null""#)].concat(),
         )
         .actions(["request _x - -"; 4])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([ok(r#""null""#, "{}"), ok("null", "{}"), ok(r#""1""#, "{}"), ok("1", "{}")]),
         Case::new(
             "integers that a float takes for the same are two ids",
@@ -124,7 +124,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             [request("9007199254740993"), request("9007199254740992")].concat(),
         )
         .actions(["request _x - -"; 2])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([ok("9007199254740992", "{}"), ok("9007199254740993", "{}")]),
         Case::new(
             "the same id in both directions is two requests",
@@ -132,7 +132,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             [request("1"), rpc(r#""id":1,"result":{}"#)].concat(),
         )
         .actions(["request _x - -", "resolved 1 - result {}"])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([ok("1", "{}")]),
         Case::new(
             "a malformed call with an open id gets no answer of its own",
@@ -140,7 +140,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             [request("5"), rpc(r#""id":5,"method":7"#)].concat(),
         )
         .actions(["request _x - -", "violation not RPC (35): `method` must be a string"])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([ok("5", "{}")]),
         Case::new(
             "a cancel of an id that is not open is ignored",
@@ -153,7 +153,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             [request(r#""a""#), rpc(r#""method":"$/cancel_request","params":{"requestId":"\u0061"}"#)].concat(),
         )
         .actions(["request _x - -", "cancel requested 3"])
-        .then(Bench::answer_all)
+        .then(Wire::answer_all)
         .frames([ok(r#""a""#, "{}")]),
         Case::new(
             "a cancel of no id is reported and not answered",

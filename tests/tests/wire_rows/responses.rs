@@ -1,7 +1,7 @@
 //! Answers to requests of ours: which call they settle, and that nothing that looks like one is ever answered.
 
 use acp_core::Client;
-use acp_tests::bench::rpc;
+use acp_tests::wire::rpc;
 
 use super::case::{Case, asking_client, client, prompting_client};
 

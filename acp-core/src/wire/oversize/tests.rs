@@ -70,6 +70,25 @@ fn what_is_no_object_is_noise() {
     {
         assert_eq!(shape(&line), Noise, "{line}");
     }
+    let members = good.trim_matches(['{', '}']);
+    for odd in [
+        "",
+        "x",
+        "\"x\"",
+        "\"x\":",
+        "\"x\" 1",
+        "\"x\":1{",
+        "\"x\":1 2",
+        "\"x\":,",
+        "\"x\"::1",
+        "x:1",
+        "1:1",
+        "\"x\":]",
+        "\"x\":+1",
+    ] {
+        assert_eq!(shape(format!("{{{members},{odd}}}")), Noise, "{odd}");
+        assert_eq!(shape(format!("{{{odd},{members}}}")), Noise, "{odd}");
+    }
     for cut in 0..good.len() {
         assert_eq!(shape(&good[..cut]), Noise, "{}", &good[..cut]);
     }
@@ -115,11 +134,14 @@ fn nested_or_quoted_keys_cannot_impersonate() {
     ] {
         assert_eq!(told(line), (Notification, None, Some("a".into()), None), "{line}");
     }
+    let result = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s","method":"a"}}"#;
+    assert_eq!(told(result), (Response, Some("1".into()), None, None));
     for line in [
         r#"{"jsonrpc":"2.0","method":"a","sessionId":"s","params":{"x":{"sessionId":"s"},"y":["sessionId"]}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":[{"sessionId":"s"}]}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{},"x":{"sessionId":"s"}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{"sessionId":1}}"#,
+        r#"{"jsonrpc":"2.0","method":"a","params":null,"x":{"sessionId":"s","params":{"sessionId":"s"}}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{"sessionId":"s","sessionId":"s"}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{"sessionId":"a","sessionId":"b","sessionId":"c"}}"#,
     ] {
@@ -198,12 +220,26 @@ fn ids_and_methods_are_kept_up_to_their_bound() {
 #[test]
 fn what_stands_in_front_of_the_brace_is_passed_over() {
     let good = r#"{"jsonrpc":"2.0","method":"a"}"#;
-    for lead in
-        ["\u{feff}", "\u{1b}[2K\u{1b}[1;31m", "\u{1b}]0;title {\u{7}", "\u{1b}]8;;x\u{1b}\\", "\u{1b}c", " \t\r"]
-    {
+    for lead in [
+        " \t\r",
+        "\u{feff}",
+        "\u{feff} \u{feff}",
+        "\u{1b}[0m",
+        "\u{1b}[2K\u{1b}[?25l\u{1b}[1;31m ",
+        "\u{1b}[ q",
+        "\u{1b}[",
+        "\u{1b}]0;a title {\u{7}",
+        "\u{1b}]8;;x\u{1b}\\",
+        "\u{1b}]0;cut short\u{1b}[0m",
+        "\u{1b}P1$r0m\u{1b}\\",
+        "\u{1b}c\u{1b}(B\u{1b}=",
+        "\u{1b}",
+        "\u{1b}\u{feff}",
+    ] {
         assert_eq!(shape(format!("{lead}{good}\r")), Notification, "{lead:?}");
     }
-    for lead in [&b"\xEF"[..], b"\xEF\xBB", b"\xBB", b"\x1b[2", b"\x1b]0;", b"\x07", b"x"] {
+    for lead in [&b"\xEF"[..], b"\xEF\xBB", b"\xBB", b"\xEF\xBF", b"\x1b[\x07", b"\x1b]0;", b"\x07", b"x", b"\x1b\xE2"]
+    {
         assert_eq!(shape([lead, good.as_bytes()].concat()), Noise, "{lead:?}");
     }
 }

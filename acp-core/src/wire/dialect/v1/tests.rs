@@ -257,3 +257,16 @@ fn tool_calls_are_seen_whatever_the_order() {
         assert_eq!(tool_call(&json(text)), expected, "{text}");
     }
 }
+
+proptest::proptest! {
+    /// A payload is well-formed. Should it ever not be, nothing worse follows than a field that is not found.
+    #[test]
+    fn no_bytes_break_a_reader(text in "[{}\\[\\]\":,\\\\ut0 ]{0,12}(\"(sessionUpdate|toolCall|options|outcome|requestId)\":?[{\\[\"]?){0,3}.{0,12}") {
+        for text in [text.clone(), format!("{{{text}}}"), format!("{{\"sessionUpdate\":\"tool_call{text}")] {
+            let payload = Payload::from_trusted(text.into());
+            let _ = (session_id(&payload), request_id(&payload), protocol_version(&payload), stop_reason(&payload));
+            let _ = (permission(&payload), permission_outcome(&payload), tool_call(&payload));
+            let _ = (Capabilities::of_agent(&payload), Capabilities::of_client(&payload));
+        }
+    }
+}
