@@ -1,7 +1,7 @@
 //! Every byte sequence has one right answer: a table of what goes in and what comes out, at either end.
 //!
-//! Each case is run five times: whole, byte by byte, in random chunks, with more data behind it in the same write, and with
-//! its answers going on to one of our own at the other end. The outcome may not differ.
+//! Each case is run in many ways: whole, byte by byte, in random chunks, with more data behind it in the same write. The
+//! outcome may not differ. And its answers go on to one of our own at the other end, which must stay quiet.
 
 #[path = "wire_rows/batches.rs"]
 mod batches;
@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use acp_core::{Agent, Client, Config, Role};
 use acp_tests::{
     describe::Describe,
-    wire::{Wire, err, rpc},
+    wire::{Wire, rpc},
 };
 use case::{Case, Said};
 
@@ -96,7 +96,7 @@ fn the_answer_is_the_same_byte_by_byte() {
 
 #[test]
 fn the_answer_is_the_same_in_random_chunks() {
-    for seed in 1..=16 {
+    for seed in 1..=8 {
         check_all(&of_agents(), |case| case.run(chunks(case.input.len().min(10_000), seed), ""));
         check_all(&of_clients(), |case| case.run(chunks(case.input.len().min(10_000), seed), ""));
     }
@@ -112,7 +112,8 @@ fn what_follows_in_the_same_write_changes_nothing() {
         let more = rpc(r#""id":"more","method":"nope""#);
         let (mut input, after) = case.run([usize::MAX], &more);
         if case.input.ends_with(b"\n") && case.still_reads() {
-            assert_eq!(input.frames.pop(), Some(err("\"more\"", -32601)), "{}", case.name);
+            let answer = input.frames.pop().unwrap_or_default();
+            assert!(answer.starts_with(r#"{"jsonrpc":"2.0","id":"more","error""#), "{}: {answer}", case.name);
         }
         (input, after)
     }
@@ -130,8 +131,8 @@ fn the_beginning_of_the_next_line_changes_nothing() {
     let agents: Vec<_> = of_agents().into_iter().filter(|case| case.input.ends_with(b"\n") && !case.ends).collect();
     let clients: Vec<_> = of_clients().into_iter().filter(|case| case.input.ends_with(b"\n") && !case.ends).collect();
     // What a host does then may bring more input, which the beginning would spoil.
-    check_all(&agents, |case| (case.run([usize::MAX], "{\"jsonrpc\":").0, case.after_said.clone()));
-    check_all(&clients, |case| (case.run([usize::MAX], "{\"jsonrpc\":").0, case.after_said.clone()));
+    check_all(&agents, |case| (case.run_input([usize::MAX], "{\"jsonrpc\":").1, case.after_said.clone()));
+    check_all(&clients, |case| (case.run_input([usize::MAX], "{\"jsonrpc\":").1, case.after_said.clone()));
 }
 
 #[test]

@@ -99,7 +99,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             "[[\"2.0\",7,\"initialize\",{\"protocolVersion\":1}],[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}]]\n",
         )
         .frames([array(&[err("null", INVALID), err("null", INVALID)])])
-        .actions(["violation not RPC (90): a message must be an object"; 2]),
+        .actions(["violation not RPC (86): a message must be an object"; 2]),
         Case::new(
             "invalid entries do not spoil the good ones",
             agent,
@@ -141,11 +141,11 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
         )
         .config(|config| config.limits.batch = 2)
         .frames([err("null", INVALID)])
-        .actions(["violation not RPC (118): the batch has too many entries"]),
+        .actions(["violation not RPC (111): the batch has too many entries"]),
         Case::new("batches can be refused", agent, batch([request("1", "_x")]))
             .config(|config| config.batches = Batches::Reject)
             .frames([err("null", INVALID)])
-            .actions(["violation not RPC (42): batches are not supported here"]),
+            .actions(["violation not RPC (40): batches are not supported here"]),
         Case::new("a batch of invalid entries is one line without meaning", agent, "[1,2,3,4]\n[1,2,3,4]\n")
             .config(|config| config.limits.noise_lines = 2)
             .frames([array(&vec![err("null", INVALID); 4]), array(&vec![err("null", INVALID); 4])])

@@ -95,23 +95,29 @@ where
 
     /// Runs it with the input cut into these lengths, what is left over in one piece, and `more` behind it.
     pub(crate) fn run(&self, lengths: impl IntoIterator<Item = usize>, more: &str) -> (Said, Said) {
-        let mut bench = self.begin();
-        let mut said = Said::default();
-        let mut stream = [&self.input, more.as_bytes()].concat();
-        for length in lengths {
-            let rest = stream.split_off(length.min(stream.len()));
-            bench.feed(&stream);
-            // When the host takes its actions does not matter.
-            said.actions.extend(bench.actions());
-            stream = rest;
-        }
-        bench.feed(&stream);
-        let input = Self::look(&mut bench, said);
+        let (mut bench, input) = self.run_input(lengths, more);
         if let Some(after) = self.after {
             after(&mut bench);
         }
-        let after = Self::look(&mut bench, Said::default());
-        (input, after)
+        (input, Self::look(&mut bench, Said::default()))
+    }
+
+    /// The same without what comes afterwards.
+    pub(crate) fn run_input(&self, lengths: impl IntoIterator<Item = usize>, more: &str) -> (Wire<R>, Said) {
+        let mut bench = self.begin();
+        let mut said = Said::default();
+        let stream = [&self.input, more.as_bytes()].concat();
+        let mut rest = &stream[..];
+        for length in lengths {
+            let (chunk, left) = rest.split_at(length.min(rest.len()));
+            bench.feed(chunk);
+            // When the host takes its actions does not matter.
+            said.actions.extend(bench.actions());
+            rest = left;
+        }
+        bench.feed(rest);
+        let input = Self::look(&mut bench, said);
+        (bench, input)
     }
 
     fn look(bench: &mut Wire<R>, mut said: Said) -> Said {

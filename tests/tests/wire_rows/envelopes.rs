@@ -40,21 +40,21 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
         refused("two params are none", r#"{"jsonrpc":"2.0","id":1,"method":"_x","params":{},"params":{}}"#, "1", TWICE),
         refused("two versions are none", r#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"_x"}"#, "1", TWICE),
         Case::new("method together with a result is never answered", agent, rpc(r#""id":5,"method":"_x","result":{}"#))
-            .actions(["violation not RPC (49): `method` must not be together with `result` or `error`"]),
-        Case::new("method together with an error is never answered", agent, rpc(r#""id":5,"method":"_x","error":null"#))
             .actions(["violation not RPC (50): `method` must not be together with `result` or `error`"]),
+        Case::new("method together with an error is never answered", agent, rpc(r#""id":5,"method":"_x","error":null"#))
+            .actions(["violation not RPC (51): `method` must not be together with `result` or `error`"]),
         Case::new("an answer to nobody is never answered", agent, rpc(r#""id":77,"result":{}"#))
             .actions(["violation never issued"]),
         Case::new("an error to nobody is never answered", agent, rpc(r#""id":null,"error":{"code":-32700,"message":"m"}"#))
             .actions([r#"violation the peer rejected: -32700 "m" -"#]),
         Case::new("an answer with a broken error is never answered", agent, rpc(r#""id":77,"error":{"code":"E"}"#))
-            .actions(["violation not RPC (50): `error` must have an integer `code` and a string `message`"]),
+            .actions(["violation not RPC (46): `error` must have an integer `code` and a string `message`"]),
         Case::new("an answer with an id that is none is never answered", agent, rpc(r#""id":[1],"result":{}"#))
             .actions(["violation not RPC (38): `id` must be a string, an integer or null"]),
         Case::new("an answer of another version is never answered", agent, "{\"id\":77,\"result\":{}}\n")
             .actions(["violation not RPC (21): `jsonrpc` must be \"2.0\""]),
         Case::new("an answer that is not JSON inside is never answered", agent, rpc(r#""id":77,"result":{,}"#))
-            .actions(["violation not JSON (38)"]),
+            .actions(["violation not RPC (38): the line is not JSON"]),
         Case::new("an answer with an id of ours resolves our request at an agent too", asking_agent, rpc(r#""id":1,"result":{}"#))
             .actions(["resolved 1 - result {}"]),
         Case::new("an id of ours alone is an invalid answer, not a bad request", asking_agent, "{\"id\":1}\n")

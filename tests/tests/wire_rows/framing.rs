@@ -46,7 +46,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             b"{\"jsonrpc\":\"2.0\",\"method\":\"_x\",\"params\":{\"t\":\"\xe4\xbd\"}}\n",
         )
         .frames([err("null", NOT_JSON)])
-        .actions(["violation not JSON (52)"]),
+        .actions(["violation not JSON (51)"]),
         Case::new("NUL is no white space", agent, format!("\0{TOLD}\n{TOLD}\n"))
             .frames([err("null", NOT_JSON)])
             .actions(["violation not JSON (32)", "notification _x -"]),

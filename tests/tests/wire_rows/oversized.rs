@@ -20,6 +20,11 @@ fn too_big(id: &str, method: &str, size: usize) -> String {
     err_with(id, INVALID, &format!(r#"{{"limit":400,"method":"{method}","size":{size}}}"#))
 }
 
+/// What such a line is filled with to have this many bytes in all.
+fn filling(line: impl Fn(&str) -> String, bytes: usize) -> String {
+    fill(bytes - line("").trim_end().len())
+}
+
 /// The line is skipped, and this is said about it; the next one is read.
 fn agent_case(name: &'static str, start: fn(fn(&mut Config)) -> Wire<Agent>, line: &str) -> Case<Agent> {
     Case::new(name, start, format!("{}\n", line.trim_end())).config(short)
@@ -31,8 +36,7 @@ fn client_case(name: &'static str, line: &str) -> Case<Client> {
 
 /// A line of this many bytes in all.
 fn sized(line: impl Fn(&str) -> String, bytes: usize) -> String {
-    let empty = line("").trim_end().len();
-    line(&fill(bytes - empty))
+    line(&filling(&line, bytes))
 }
 
 pub(crate) fn of_agents() -> Vec<Case<Agent>> {
@@ -42,12 +46,12 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
     let long_name = fill(5000);
     vec![
         agent_case("a line as long as the limit is read", agent, &sized(padded, 400))
-            .actions([format!(r#"request _x - {{"t":"{}"}}"#, fill(345))])
+            .actions([format!(r#"request _x - {{"t":"{}"}}"#, filling(padded, 400))])
             .then(Wire::answer_all)
             .frames([ok("\"q\"", "{}")]),
         Case::new("CR LF does not count", agent, format!("{}\r\n", sized(padded, 400).trim_end()))
             .config(short)
-            .actions([format!(r#"request _x - {{"t":"{}"}}"#, fill(345))])
+            .actions([format!(r#"request _x - {{"t":"{}"}}"#, filling(padded, 400))])
             .then(Wire::answer_all)
             .frames([ok("\"q\"", "{}")]),
         agent_case("a request one byte longer is refused, with its method and its size", agent, &sized(padded, 401))
@@ -79,7 +83,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             .actions(["violation too long: 600 of 400, - -"]),
         agent_case("an id over 4 KiB is not kept", agent, &rpc(&format!(r#""id":"{long_name}","method":"_x""#)))
             .frames([err("null", INVALID)])
-            .actions(["violation too long: 5036 of 400, - -"]),
+            .actions(["violation too long: 5039 of 400, - -"]),
         agent_case("a long answer to nobody is never answered", agent, &sized(|text| rpc(&format!(r#""id":77,"result":"{text}""#)), 600))
             .actions(["violation too long: 600 of 400, - -"]),
         agent_case("a long answer resolves our request at an agent too", asking_agent, &sized(|text| rpc(&format!(r#""id":1,"error":"{text}""#)), 600))
@@ -111,7 +115,7 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
     let late = |text: &str| format!("{{\"result\":{{\"t\":\"{text}\"}},\"jsonrpc\":\"2.0\",\"id\":3}}");
     vec![
         client_case("an answer as long as the limit is read", &sized(answer, 400))
-            .actions([format!(r#"resolved 3 - result {{"t":"{}"}}"#, fill(357))]),
+            .actions([format!(r#"resolved 3 - result {{"t":"{}"}}"#, filling(answer, 400))]),
         client_case("a longer answer fails its own call, with its size and the limit", &sized(answer, 401))
             .actions(["resolved 3 - too long: 401 of 400"]),
         client_case("the call is found though its id comes last", &sized(late, 600))
@@ -120,7 +124,7 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
             "a long request of the agent's is refused under its id",
             &sized(
                 |text| rpc(&format!(r#""id":"q","method":"session/request_permission","params":{{"t":"{text}"}}"#)),
-                300,
+                600,
             ),
         )
         .frames([too_big("\"q\"", "session/request_permission", 600)])
@@ -133,7 +137,7 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
                         r#""method":"session/update","params":{{"update":{{"t":"{text}"}},"sessionId":"s1"}}"#
                     ))
                 },
-                300,
+                600,
             ),
         )
         .actions(["violation too long: 600 of 400, session/update s1"]),
@@ -148,7 +152,7 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
                 |text| {
                     format!("{{\"jsonrpc\":\"2.0\",\"method\":\"_x\",\"params\":{{\"id\":3,\"result\":\"{text}\"}}}}")
                 },
-                300,
+                600,
             ),
         )
         .actions(["violation too long: 600 of 400, _x -"]),

@@ -25,7 +25,7 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
         Case::new("a string never matches a number", asking_client, response(r#""3""#, r#""result":{}"#))
             .actions(["violation never issued"]),
         Case::new("a number with a fraction matches nothing", asking_client, response("3.0", r#""result":{}"#))
-            .actions(["violation not RPC (37): `id` must be a string, an integer or null"]),
+            .actions(["violation not RPC (38): `id` must be a string, an integer or null"]),
         Case::new(
             "an id that was never issued is told apart from a late answer",
             asking_client,
@@ -96,7 +96,7 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
             asking_client,
             response("3", r#""method":"_x","result":1"#),
         )
-        .actions(["violation not RPC (48): `method` must not be together with `result` or `error`"]),
+        .actions(["violation not RPC (49): `method` must not be together with `result` or `error`"]),
         Case::new("an answer without an id settles nothing", asking_client, rpc(r#""result":{}"#))
             .actions(["violation not RPC (29): a response must have an `id`"]),
         Case::new(
@@ -126,7 +126,7 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
         )
         .actions(["resolved 3 - invalid: the line is not JSON"]),
         Case::new("a broken answer to nobody is reported", asking_client, response("99", r#""result":{,}"#))
-            .actions(["violation not JSON (38)"]),
+            .actions(["violation not RPC (38): the line is not JSON"]),
         Case::new(
             "a broken call with an id of ours settles nothing",
             asking_client,
