@@ -248,6 +248,8 @@ impl Connection<Agent> {
             }
         })?;
         self.set_duty(key, Duty::Prompt(turn));
+        // What waits long must not keep the whole receive buffer alive.
+        let params = if started == TurnOutput::Wait { params.detach() } else { params };
         self.turns.insert(turn, Turn::new(session, key.0, Some(params)));
         if matches!(started, TurnOutput::Start | TurnOutput::Deliver) {
             self.start_turn(turn);
