@@ -60,7 +60,8 @@ fn inside(root: &Path, asked: &str) -> Result<PathBuf, ErrorObject> {
     }
     let outside = || invalid_params(format!("{asked} is outside of {}, where files are served", root.display()));
     // Links decide where a path leads, as far as it exists; beyond that there must be plain names.
-    let mut known = path.ancestors().filter_map(|part| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?)));
+    let mut known =
+        path.ancestors().filter_map(|part| Some((part.canonicalize().ok()?, path.strip_prefix(part).ok()?)));
     let (real, rest) = known.next().ok_or_else(outside)?;
     let plain = rest.components().all(|part| matches!(part, Component::Normal(_)));
     let real = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
@@ -70,9 +71,8 @@ fn inside(root: &Path, asked: &str) -> Result<PathBuf, ErrorObject> {
 
 fn failed(path: &str, why: &io::Error) -> ErrorObject {
     match why.kind() {
-        io::ErrorKind::NotFound => {
-            ErrorObject::new(code::RESOURCE_NOT_FOUND, format!("{path}: {why}")).with_data(payload(json!({ "uri": path })))
-        }
+        io::ErrorKind::NotFound => ErrorObject::new(code::RESOURCE_NOT_FOUND, format!("{path}: {why}"))
+            .with_data(payload(json!({ "uri": path }))),
         _ => internal(format!("{path}: {why}")),
     }
 }

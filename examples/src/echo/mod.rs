@@ -5,8 +5,8 @@
 //! own.
 
 mod commands;
-mod store;
 mod services;
+mod store;
 mod talk;
 mod tools;
 
@@ -42,9 +42,10 @@ pub struct Options {
 /// The exit code is 0 when the client closed stdin, or after a signal: then every turn was answered `cancelled` and
 /// everything written. It is 1 when stdio failed.
 pub async fn serve(options: Options) -> ExitCode {
-    let started = acp_tokio::stdio().map_err(|why| format!("stdio cannot be used: {why}")).and_then(|(reader, writer)| {
-        acp_tokio::agent(reader, writer, widened(Config::agent())).map_err(|why| format!("configuration: {why}"))
-    });
+    let started =
+        acp_tokio::stdio().map_err(|why| format!("stdio cannot be used: {why}")).and_then(|(reader, writer)| {
+            acp_tokio::agent(reader, writer, widened(Config::agent())).map_err(|why| format!("configuration: {why}"))
+        });
     let (agent, mut actions, driver) = match started {
         Ok(parts) => parts,
         Err(why) => {

@@ -1,7 +1,7 @@
 //! Commands that need the client's services: its files, its terminals, its forms. A client that offers none is never
 //! asked: the core refuses to send, and the command ends as unsupported.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use acp_core::{Agent, Payload, SessionKey};
 use acp_tokio::Handle;
@@ -124,5 +124,7 @@ pub(super) async fn elicit(talk: &Talk) -> Result<(), Halt> {
 }
 
 fn readable<'a, T: Deserialize<'a>>(method: &str, result: &'a Payload) -> Result<T, Halt> {
-    result.get().map_err(|why| Halt::Failed(internal(format!("the client's answer to `{method}` cannot be read: {why}"))))
+    result
+        .get()
+        .map_err(|why| Halt::Failed(internal(format!("the client's answer to `{method}` cannot be read: {why}"))))
 }
