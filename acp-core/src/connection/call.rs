@@ -9,6 +9,7 @@ use crate::{
     machine::{Asked, Machine, OutgoingInput, OutgoingOutput},
     outbox::{NoRoom, Room, Tag},
     role::Side,
+    session::Stage,
     ticket::{FrameId, RequestKey, Scope, SessionKey, TurnKey},
     timers::Cause,
     wire::{Form, Method, MethodName, Payload, Sender, dialect::v1, write_notification, write_request},
@@ -278,7 +279,7 @@ impl<R: Role> Connection<R> {
         write: impl FnOnce(&mut bytes::BytesMut),
     ) -> Result<FrameId, CommandError> {
         let limits = &self.config.limits;
-        let room = Room { line: limits.line, total: limits.queued_bytes };
+        let room = Room { line: limits.line, total: limits.queued_bytes, always: 0 };
         self.outbox.offer(tag, room, write).map_err(|why| match why {
             NoRoom::Line { size } => CommandError::TooLong { size, limit: room.line },
             NoRoom::Total => CommandError::Full { what: "limits.queued_bytes" },
@@ -304,8 +305,15 @@ impl<R: Role> Connection<R> {
         Payload::splice(&member, object).ok_or_else(|| Misuse::Payload("the params must be a JSON object").into())
     }
 
+    /// Sessions whose opening is under way count: the answer cannot be refused.
     fn check_session_room(&self) -> Result<(), CommandError> {
-        if self.sessions.is_full() { Err(CommandError::Full { what: "limits.sessions" }) } else { Ok(()) }
+        let opens = |call: &Call| call.session.is_none() && matches!(call.purpose, Purpose::Open { .. });
+        let opening = self.outgoing.iter().filter(|(_, call)| opens(call)).count();
+        if self.sessions.len() + opening < self.config.limits.sessions {
+            Ok(())
+        } else {
+            Err(CommandError::Full { what: "limits.sessions" })
+        }
     }
 
     /// Loads or resumes: the session is there as soon as it is asked for, since its history comes before the answer.
@@ -323,19 +331,19 @@ impl<R: Role> Connection<R> {
         }
         let session = match known {
             Some(session) => session,
-            None => self
-                .sessions
-                .intern(&id, crate::session::Stage::Opening)
-                .ok_or(CommandError::Full { what: "limits.sessions" })?,
+            None => {
+                self.check_session_room()?;
+                self.sessions.next_key()
+            }
         };
         let fresh = known.is_none();
         let place = Some((session, Scope::Session(session)));
-        let sent = self.send_call(method, params, Purpose::Open { fresh }, place, timeout);
-        match (&sent, self.sessions.get_mut(session)) {
-            (Ok(_), Some(session)) => session.stage = crate::session::Stage::Opening,
-            (Err(_), _) if fresh => drop(self.sessions.remove(session)),
-            (Ok(_) | Err(_), _) => {}
+        let sent = self.send_call(method, params, Purpose::Open { fresh }, place, timeout)?;
+        // Only now: a refused command leaves nothing behind, not even in the numbers of the keys.
+        self.sessions.intern(&id, Stage::Opening);
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.stage = Stage::Opening;
         }
-        sent
+        Ok(sent)
     }
 }
