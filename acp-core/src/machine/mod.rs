@@ -31,7 +31,7 @@ pub use lifecycle::{Lifecycle, LifecycleInput, LifecycleOutput};
 pub use outgoing::{Answered, Outgoing, OutgoingInput, OutgoingOutput, OutgoingReject};
 pub use shutdown::Shutdown;
 pub use transcript::{Transcript, TranscriptInput};
-pub use turn::{CancelScope, Cancelled, Ended, Overlap, TurnInput, TurnOutput, TurnReject, Turns};
+pub use turn::{Broken, CancelScope, Cancelled, Ended, Overlap, TurnInput, TurnOutput, TurnReject, Turns};
 
 /// A pure state machine.
 ///
