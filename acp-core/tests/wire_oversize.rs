@@ -28,7 +28,7 @@ fn expected(line: &[u8]) -> Option<(OversizedShape, Option<Id>, Option<MethodNam
         Line::Message(Message::Request { id, method, .. }) => (OversizedShape::Request, Some(id), Some(method)),
         Line::Message(Message::Notification { method, .. }) => (OversizedShape::Notification, None, Some(method)),
         Line::Message(Message::Response { id, .. }) => (OversizedShape::Response, Some(id), None),
-        Line::Message(Message::Malformed(Malformed { shape, id, why })) => match shape {
+        Line::Message(Message::Malformed(Malformed { shape, id, why, .. })) => match shape {
             // The scanner does not check what it skips.
             Shape::NotJson => return None,
             _ if why.contains("twice") => (OversizedShape::Noise, None, None),

@@ -101,7 +101,7 @@ impl<R: Role> Connection<R> {
         };
         let delivery =
             if self.lifecycle.is_closed() { Delivery::TooLate } else { self.write_answer(&id, about.place, answer) };
-        self.touch_idle();
+        self.touch_clocks();
         self.settle_end();
         delivery
     }
