@@ -124,7 +124,7 @@ pub struct Config {
 }
 
 /// Why a [`Config`] cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// A limit of nothing would refuse everything.
@@ -136,6 +136,12 @@ pub enum ConfigError {
     /// No version, or version 0, which never was a released one.
     #[error("`versions` must name at least one protocol version, each above 0")]
     Versions,
+    /// A time in milliseconds that is none.
+    #[error("`{given}` is not a time: give milliseconds from 1 to 2147483647, as a whole number")]
+    Millis {
+        /// What was given.
+        given: Box<str>,
+    },
 }
 
 impl Config {
@@ -172,6 +178,19 @@ impl Config {
             batches: Batches::Accept,
             methods: BTreeSet::new(),
         }
+    }
+
+    /// Sets [`client_request`](Self::client_request) from text, as a host reads it from its environment: whole
+    /// milliseconds from 1 to 2 147 483 647, which is what every runtime's timers can take.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Millis`]: zero, nonsense, or too long.
+    pub fn client_request_millis(mut self, text: &str) -> Result<Self, ConfigError> {
+        let millis = text.trim().parse::<u64>().ok().filter(|millis| (1..=2_147_483_647).contains(millis));
+        let millis = millis.ok_or_else(|| ConfigError::Millis { given: text.into() })?;
+        self.client_request = Some(Duration::from_millis(millis));
+        Ok(self)
     }
 
     /// Whether a connection can be built from it.
@@ -236,5 +255,11 @@ mod tests {
         assert_eq!(broken(|config| config.drain = Duration::ZERO), Err(ConfigError::NoTime("drain")));
         assert_eq!(broken(|config| config.idle = Some(Duration::ZERO)), Err(ConfigError::NoTime("idle")));
         assert_eq!(broken(|config| config.versions.clear()), Err(ConfigError::Versions));
+        for given in ["0", "-1", "1.5", "", "soon", "2147483648", "99999999999999999999"] {
+            let refused = Config::agent().client_request_millis(given);
+            assert_eq!(refused, Err(ConfigError::Millis { given: given.into() }));
+        }
+        let taken = Config::agent().client_request_millis(" 250 ").map(|config| config.client_request);
+        assert_eq!(taken, Ok(Some(Duration::from_millis(250))));
     }
 }

@@ -38,13 +38,14 @@ pub(crate) async fn drive<R: Role>(
     let reason = loop {
         // Handing out output may be the last thing that the end waited for.
         if output.is_empty() {
-            output = shared.step(|state, _| gather(&mut state.conn));
+            output = shared.step(|state, _| gather(state.desk.conn()));
         }
         let (wants_input, deadline, closed) = {
-            let state = shared.lock();
-            let deadline = state.conn.poll_timeout().map(|deadline| state.instant(deadline.at));
-            let closed = state.conn.is_closed().then(|| state.conn.close_reason().cloned());
-            (state.wants_input(), deadline, closed)
+            let mut state = shared.lock();
+            state.writing = unflushed || !output.is_empty();
+            let deadline = state.desk.view().poll_timeout().map(|deadline| state.instant(deadline.at));
+            let closed = state.desk.view().is_closed().then(|| state.desk.view().close_reason().cloned());
+            (state.desk.wants_input(), deadline, closed)
         };
         if output.is_empty()
             && !unflushed
@@ -55,10 +56,10 @@ pub(crate) async fn drive<R: Role>(
         shared.wake_senders();
         select! {
             read = reader.read(&mut input), if wants_input => match read {
-                Ok(0) => shared.step(|state, now| state.conn.handle_eof(now)),
-                Ok(n) => shared.step(|state, now| state.conn.handle_input(input.get(..n).unwrap_or_default(), now)),
+                Ok(0) => shared.step(|state, now| state.desk.conn().handle_eof(now)),
+                Ok(n) => shared.step(|state, now| state.desk.conn().handle_input(input.get(..n).unwrap_or_default(), now)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => shared.step(|state, now| state.conn.handle_lost(&format!("reading: {error}"), now)),
+                Err(error) => shared.step(|state, now| state.desk.conn().handle_lost(&format!("reading: {error}"), now)),
             },
             // One branch: `select!` borrows what it does not take, too.
             wrote = async {
@@ -78,7 +79,7 @@ pub(crate) async fn drive<R: Role>(
                     Some(at) => sleep_until(at).await,
                     None => core::future::pending().await,
                 }
-            } => shared.step(|state, now| state.conn.handle_timeout(now)),
+            } => shared.step(|state, now| state.desk.conn().handle_timeout(now)),
         }
     };
     // The peer sees the end of our stream; that it may be gone already is no news.
@@ -90,7 +91,7 @@ pub(crate) async fn drive<R: Role>(
 fn lose<R: Role>(shared: &Shared<R>, output: &mut Bytes, unflushed: &mut bool, error: &io::Error) {
     output.clear();
     *unflushed = false;
-    shared.step(|state, now| state.conn.handle_lost(&format!("writing: {error}"), now));
+    shared.step(|state, now| state.desk.conn().handle_lost(&format!("writing: {error}"), now));
 }
 
 /// Takes the frames that are ready, as many as one write may carry. A large one goes as it is.

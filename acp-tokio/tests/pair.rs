@@ -6,7 +6,7 @@ use acp_core::{
     AgentAction, CancelKind, ClientAction, CloseReason, Common, Config, Decision, Outcome, Payload, SessionKey,
     Settlement, TurnKey, wire::StopReason,
 };
-use acp_tokio::{Actions, Handle, Turn};
+use acp_tokio::{Actions, Handle, PromptTurn, Turn};
 use serde_json::{Value, json};
 use tokio::io::{duplex, split};
 
@@ -70,6 +70,10 @@ where
 
 impl Pair {
     fn prompt(&self) -> TurnKey {
+        self.begin().detach()
+    }
+
+    fn begin(&self) -> PromptTurn {
         self.client.prompt(self.session, &payload(json!([{ "type": "text", "text": "go" }]))).expect("idle")
     }
 
@@ -166,7 +170,7 @@ async fn a_token_fires_while_the_agents_host_takes_no_actions() {
     let Some(AgentAction::SessionRequested { ticket, .. }) = told.next().await else { panic!() };
     agent.accept_session(ticket, &payload(json!({ "sessionId": "s" }))).expect("new");
     let session = opened.await.session.expect("a session");
-    let turn = client.prompt(session, &payload(json!([]))).expect("idle");
+    let turn = client.prompt(session, &payload(json!([]))).expect("idle").detach();
     let Some(AgentAction::Prompt { ticket, .. }) = told.next().await else { panic!() };
     let held = agent.turn(ticket);
     // From here on the host takes nothing, and 500 notifications lie before the cancel.
@@ -251,4 +255,46 @@ async fn a_dropped_driver_resolves_what_is_awaited() {
     assert!(actions.next().await.is_none());
     client.room().await;
     assert!(client.is_closed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_that_is_awaited_resolves_after_its_updates_were_taken() {
+    let mut pair = pair(1024, stream).await;
+    let mut turn = pair.begin();
+    let mut updates = 0;
+    let ended = loop {
+        tokio::select! {
+            biased;
+            ended = &mut turn => break ended.0,
+            action = pair.actions.next() => updates += usize::from(matches!(action, Some(ClientAction::Update { .. }))),
+        }
+    };
+    assert_eq!((updates, ended), (20, Settlement::Ended(StopReason::EndTurn)));
+    pair.client.flush().await;
+    assert_eq!(pair.client.with(|conn, _| conn.queued_bytes()), 0);
+    pair.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_prompt_is_cancelled_and_a_detached_one_is_not() {
+    let mut pair = pair(1024, until_cancelled).await;
+    drop(pair.begin());
+    assert_eq!(pair.finish().await.1, Settlement::Cancelled);
+    let turn = pair.begin().detach();
+    assert!(matches!(pair.actions.next().await, Some(ClientAction::Update { .. })));
+    assert!(pair.client.with(|conn, _| conn.is_live(turn)));
+    // The agent is in mid-stream: whether it sees the end of its input or of its output first is a race.
+    pair.client.close();
+    assert_eq!(pair.client.closed().await, CloseReason::Local);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_drops_its_stream_still_answers_and_still_learns_the_end_of_a_prompt() {
+    let pair = pair(1024, asks).await;
+    let turn = pair.begin();
+    drop(pair.actions);
+    // The permission is declined: the outcome `cancelled`, with which this agent goes on.
+    assert_eq!(turn.await.0, Settlement::Ended(StopReason::EndTurn));
+    pair.client.close();
+    assert_eq!(pair.client.closed().await, CloseReason::Local);
 }

@@ -1,6 +1,6 @@
 //! One connection on the bench: lines in; frames, actions and timers out; time as you please.
 
-use std::{fmt::Debug, time::Duration};
+use core::{fmt::Debug, time::Duration};
 
 use acp_core::{Agent, AgentAction, Client, Config, Connection, Payload, Role, SessionKey, Timestamp};
 use serde_json::{Value, json};

@@ -16,9 +16,7 @@ use crate::{
     session::Stage,
     ticket::{IncomingKey, InitializeTicket, Scope, SessionKey, SessionTicket, TurnKey, TurnTicket},
     time::Timestamp,
-    wire::{
-        Capabilities, ErrorObject, Method, Payload, StopReason, ToolCallStatus, code, dialect::v1, write_notification,
-    },
+    wire::{Capabilities, ErrorObject, Method, Payload, StopReason, ToolCallStatus, dialect::v1, write_notification},
 };
 
 impl Connection<Agent> {
@@ -77,9 +75,7 @@ impl Connection<Agent> {
             Ok(session) => session,
             Err(why) => return Err(Refused { ticket, why }),
         };
-        if let Some(session) = self.sessions.get_mut(session) {
-            session.stage = Stage::Open;
-        }
+        self.reopen(session);
         Ok((session, self.answer(ticket.key, Ok(result))))
     }
 
@@ -98,11 +94,7 @@ impl Connection<Agent> {
         self.advance(now);
         match self.duty(ticket.key).cloned() {
             Some(Duty::Open { session: Some(session), fresh: true, .. }) => self.forget_session(session),
-            Some(Duty::Open { session: Some(session), fresh: false, .. }) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
-            }
+            Some(Duty::Open { session: Some(session), fresh: false, .. }) => self.reopen(session),
             _ => {}
         }
         self.answer(ticket.key, Err(error))
@@ -218,30 +210,6 @@ impl Connection<Agent> {
             }
         }
         self.tell(AgentAction::ToolCallsClosed { session, turn, calls });
-    }
-
-    /// Answers what an action still owes, for a host that does not handle it: a method is not found, a session is not
-    /// opened, a turn ends with an error, a closing session may go. Actions that owe nothing are simply dropped.
-    pub fn decline(&mut self, action: AgentAction, now: Timestamp) -> Delivery {
-        self.advance(now);
-        let unhandled = || ErrorObject::new(code::INTERNAL_ERROR, "this agent does not handle it");
-        match action {
-            AgentAction::Common(common) => self.decline_common(common),
-            AgentAction::Initialize { ticket, .. } => self.reject_initialize(ticket, &unhandled(), now),
-            AgentAction::SessionRequested { ticket, method, .. } => {
-                self.reject_session(ticket, &Self::not_served(method.name()), now)
-            }
-            AgentAction::Prompt { ticket, .. } => self.end_turn(ticket, &TurnEnd::Error(unhandled()), now),
-            AgentAction::CloseSession { ticket, .. } => match self.respond(ticket, Ok(Payload::EMPTY), now) {
-                Ok(delivery) => delivery,
-                Err(Refused { ticket, .. }) => self.abandon(ticket.key, now),
-            },
-            AgentAction::DropQueued { .. }
-            | AgentAction::AbortTurn { .. }
-            | AgentAction::TurnForced { .. }
-            | AgentAction::ToolCallsClosed { .. }
-            | AgentAction::IdleCancel { .. } => Delivery::TooLate,
-        }
     }
 
     /// Tells the host of a prompt.

@@ -112,6 +112,28 @@ impl Hooks for Agent {
     fn on_cancel_failed(_: &mut Connection<Self>, _: FrameId) -> bool {
         false
     }
+
+    fn decline(conn: &mut Connection<Self>, action: AgentAction) -> Delivery {
+        let now = conn.now;
+        let unhandled = || ErrorObject::new(code::INTERNAL_ERROR, "this agent does not handle it");
+        match action {
+            AgentAction::Common(common) => conn.decline_common(common),
+            AgentAction::Initialize { ticket, .. } => conn.reject_initialize(ticket, &unhandled(), now),
+            AgentAction::SessionRequested { ticket, method, .. } => {
+                conn.reject_session(ticket, &Connection::<Self>::not_served(method.name()), now)
+            }
+            AgentAction::Prompt { ticket, .. } => conn.end_turn(ticket, &TurnEnd::Error(unhandled()), now),
+            AgentAction::CloseSession { ticket, .. } => match conn.respond(ticket, Ok(Payload::EMPTY), now) {
+                Ok(delivery) => delivery,
+                Err(refused) => conn.abandon(refused.ticket.key, now),
+            },
+            AgentAction::DropQueued { .. }
+            | AgentAction::AbortTurn { .. }
+            | AgentAction::TurnForced { .. }
+            | AgentAction::ToolCallsClosed { .. }
+            | AgentAction::IdleCancel { .. } => Delivery::TooLate,
+        }
+    }
 }
 
 /// What stands in for an action: the error to answer with at once.

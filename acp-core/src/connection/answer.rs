@@ -6,10 +6,12 @@ use bytes::{Bytes, BytesMut};
 
 use super::{Connection, Role};
 use crate::{
-    action::Delivery,
+    action::{Common, Delivery},
+    error::Refused,
     machine::{IncomingInput, IncomingOutput, Machine},
     outbox::{NoRoom, Room, Tag},
-    ticket::{IncomingKey, SessionKey, TurnKey},
+    ticket::{IncomingKey, SessionKey, Ticket, TurnKey},
+    timers::Cause,
     wire::{ErrorObject, Id, Method, MethodName, Payload, code, write_answer},
 };
 
@@ -94,11 +96,77 @@ impl OpenBatches {
 }
 
 impl<R: Role> Connection<R> {
+    /// Answers a request of the peer's.
+    ///
+    /// # Errors
+    ///
+    /// None at present: that nobody waits any more is [`Delivery::TooLate`].
+    pub fn respond(
+        &mut self,
+        ticket: Ticket,
+        answer: Result<Payload, ErrorObject>,
+        now: crate::Timestamp,
+    ) -> Result<Delivery, Refused<Ticket>> {
+        self.advance(now);
+        let closes = match self.duty(ticket.key) {
+            Some(Duty::Close { session, .. }) => Some(*session),
+            _ => None,
+        };
+        let delivery = self.answer(ticket.key, answer.as_ref());
+        match closes {
+            Some(session) if answer.is_ok() => self.forget_session(session),
+            Some(session) => self.reopen(session),
+            None => {}
+        }
+        Ok(delivery)
+    }
+
+    /// Tells the core that a ticket was dropped: it answers in the host's place. A permission is `cancelled`, a turn
+    /// that was being cancelled is `cancelled`, anything else is an error: of code -32800 if you were asked to cancel it,
+    /// else -32603.
+    pub fn abandon(&mut self, key: IncomingKey, now: crate::Timestamp) -> Delivery {
+        self.advance(now);
+        let error = if self.incoming.cancel_seen(key.0) {
+            Self::cancelled_error("the request")
+        } else {
+            ErrorObject::new(code::INTERNAL_ERROR, "the request was dropped without an answer")
+        };
+        self.answer_for_host(key, &error)
+    }
+
+    /// Answers what an action still owes, for a host that does not handle it: a method is not found, a permission is
+    /// `cancelled`, a session is not opened, a turn ends with an error, a closing session may go. Actions that owe
+    /// nothing are simply dropped.
+    pub fn decline(&mut self, action: R::Action, now: crate::Timestamp) -> Delivery {
+        self.advance(now);
+        R::decline(self, action)
+    }
+
+    pub(super) fn decline_common(&mut self, common: Common) -> Delivery {
+        match common {
+            Common::Request { ticket, method, .. } => self.answer(ticket.key, Err(&Self::not_served(method.as_str()))),
+            Common::CancelRequested(_)
+            | Common::CancelUnconfirmed(_)
+            | Common::Silent(_)
+            | Common::Notification { .. }
+            | Common::Resolved(_)
+            | Common::Violation(_)
+            | Common::Closed(_) => Delivery::TooLate,
+        }
+    }
+
+    pub(super) fn not_served(method: &str) -> ErrorObject {
+        ErrorObject::new(code::METHOD_NOT_FOUND, format!("`{method}` is not served here"))
+    }
+
+    // ---- inside ------------------------------------------------------------------------------------------------
+
     /// Pays what is owed for this request. The only way any of them is answered.
     pub(super) fn answer(&mut self, key: IncomingKey, answer: Result<&Payload, &ErrorObject>) -> Delivery {
         let Ok(IncomingOutput::Answered { id, about, .. }) = self.incoming.step(IncomingInput::Answer(key.0)) else {
             return Delivery::TooLate;
         };
+        self.timers.disarm(Cause::Permission(key));
         let delivery =
             if self.lifecycle.is_closed() { Delivery::TooLate } else { self.write_answer(&id, about.place, answer) };
         self.touch_clocks();
@@ -197,6 +265,11 @@ impl<R: Role> Connection<R> {
             },
             Err(_) => error,
         }
+    }
+
+    /// The error that stands in for an answer nobody gave.
+    pub(super) fn cancelled_error(what: &str) -> ErrorObject {
+        ErrorObject::new(code::REQUEST_CANCELLED, format!("{what} was cancelled"))
     }
 }
 

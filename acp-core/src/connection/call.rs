@@ -1,21 +1,19 @@
-//! Our requests and notifications: sending them, and resolving each request once. And the answers a host gives.
+//! Our requests and notifications: sending them, and resolving each request once.
 
 use alloc::format;
 use core::time::Duration;
 
-use super::{Connection, Role, answer::Duty};
+use super::{Connection, Role};
 use crate::{
-    action::{CancelCause, Cancellation, Common, Delivery, Outcome, Resolved},
-    error::{CommandError, Misuse, Refused},
+    action::{CancelCause, Cancellation, Common, Outcome, Resolved},
+    error::{CommandError, Misuse},
     machine::{Asked, Machine, OutgoingInput, OutgoingOutput},
     outbox::{NoRoom, Room, Tag},
     role::Side,
     session::Stage,
-    ticket::{FrameId, IncomingKey, RequestKey, Scope, SessionKey, Ticket, TurnKey},
+    ticket::{FrameId, RequestKey, Scope, SessionKey, TurnKey},
     timers::Cause,
-    wire::{
-        ErrorObject, Form, Method, MethodName, Payload, Sender, code, dialect::v1, write_notification, write_request,
-    },
+    wire::{Form, Method, MethodName, Payload, Sender, dialect::v1, write_notification, write_request},
 };
 
 /// What is known about an open request of ours.
@@ -115,7 +113,9 @@ impl<R: Role> Connection<R> {
             Method::SessionClose => {
                 let place = self.place_of(params.as_ref(), place);
                 let sent = self.send_call(&method, params.as_ref(), Purpose::Close, place, timeout)?;
-                self.set_stage(place, Stage::Closing);
+                if let Some(session) = place.and_then(|(session, _)| self.sessions.get_mut(session)) {
+                    session.stage = Stage::Closing;
+                }
                 Ok(sent)
             }
             _ => self.send_call(&method, params.as_ref(), Purpose::Plain, place, timeout),
@@ -276,7 +276,7 @@ impl<R: Role> Connection<R> {
             Purpose::Open { fresh } => session = self.opened(call, fresh, &mut outcome),
             Purpose::Close => match (session, &outcome) {
                 (Some(closed), Outcome::Result(_)) => self.forget_session(closed),
-                (Some(kept), _) => self.set_stage(Some((kept, Scope::Session(kept))), Stage::Open),
+                (Some(kept), _) => self.reopen(kept),
                 (None, _) => {}
             },
             Purpose::Plain | Purpose::Initialize | Purpose::Prompt(_) => {}
@@ -285,61 +285,6 @@ impl<R: Role> Connection<R> {
         if matches!(call.purpose, Purpose::Open { .. }) {
             R::on_opened(self, session);
         }
-    }
-
-    // ---- answers of the host -----------------------------------------------------------------------------------
-
-    /// Answers a request of the peer's.
-    ///
-    /// # Errors
-    ///
-    /// None at present: that nobody waits any more is [`Delivery::TooLate`].
-    pub fn respond(
-        &mut self,
-        ticket: Ticket,
-        answer: Result<Payload, ErrorObject>,
-        now: crate::Timestamp,
-    ) -> Result<Delivery, Refused<Ticket>> {
-        self.advance(now);
-        let closes = match self.duty(ticket.key) {
-            Some(Duty::Close { session, .. }) if answer.is_ok() => Some(*session),
-            _ => None,
-        };
-        let delivery = self.answer(ticket.key, answer.as_ref());
-        if let Some(session) = closes {
-            self.forget_session(session);
-        }
-        Ok(delivery)
-    }
-
-    /// Tells the core that a ticket was dropped: it answers in the host's place. A permission is `cancelled`, a turn
-    /// that was being cancelled is `cancelled`, anything else is an error: of code -32800 if you were asked to cancel it,
-    /// else -32603.
-    pub fn abandon(&mut self, key: IncomingKey, now: crate::Timestamp) -> Delivery {
-        self.advance(now);
-        let error = if self.incoming.cancel_seen(key.0) {
-            Self::cancelled_error("the request")
-        } else {
-            ErrorObject::new(code::INTERNAL_ERROR, "the request was dropped without an answer")
-        };
-        self.answer_for_host(key, &error)
-    }
-
-    pub(super) fn decline_common(&mut self, common: Common) -> Delivery {
-        match common {
-            Common::Request { ticket, method, .. } => self.answer(ticket.key, Err(&Self::not_served(method.as_str()))),
-            Common::CancelRequested(_)
-            | Common::CancelUnconfirmed(_)
-            | Common::Silent(_)
-            | Common::Notification { .. }
-            | Common::Resolved(_)
-            | Common::Violation(_)
-            | Common::Closed(_) => Delivery::TooLate,
-        }
-    }
-
-    pub(super) fn not_served(method: &str) -> ErrorObject {
-        ErrorObject::new(code::METHOD_NOT_FOUND, format!("`{method}` is not served here"))
     }
 
     // ---- inside ------------------------------------------------------------------------------------------------
@@ -388,10 +333,5 @@ impl<R: Role> Connection<R> {
         let session = self.sessions.get(session).ok_or(Misuse::UnknownSession)?;
         let member = [br#""sessionId":"#, session.id_json.as_bytes()].concat();
         Payload::splice(&member, object).ok_or_else(|| Misuse::Payload("the params must be a JSON object").into())
-    }
-
-    /// The error that stands in for an answer nobody gave.
-    pub(super) fn cancelled_error(what: &str) -> ErrorObject {
-        ErrorObject::new(code::REQUEST_CANCELLED, format!("{what} was cancelled"))
     }
 }

@@ -4,7 +4,6 @@ use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
 
 use super::{Connection, call::Purpose, turns::Turn};
 use crate::{
-    action::{ClientAction, Decision, Delivery},
     error::{CommandError, Misuse},
     machine::{CancelKind, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject},
     role::Client,
@@ -53,7 +52,7 @@ impl Connection<Client> {
     }
 
     /// Begins a prompt turn: sends `session/prompt`. `content` is an array of content blocks; `meta`, if given, an object
-    /// for `_meta`. The end is told as [`ClientAction::TurnEnded`], once, whatever happens.
+    /// for `_meta`. The end is told as [`ClientAction::TurnEnded`](crate::ClientAction::TurnEnded), once, whatever happens.
     ///
     /// While a turn runs in this session, [`Config::overlap`] decides: by default the prompt is refused. With
     /// [`Overlap::Queue`](crate::Overlap::Queue) it waits here, unsent, until that turn is over: see
@@ -141,22 +140,6 @@ impl Connection<Client> {
             Some(Turn { params: waiting @ Some(_), .. }) => waiting.replace(params).is_some(),
             _ => false,
         })
-    }
-
-    /// Answers what an action still owes, for a host that does not handle it: a method is not found, a permission is
-    /// `cancelled`. Actions that owe nothing are simply dropped.
-    pub fn decline(&mut self, action: ClientAction, now: Timestamp) -> Delivery {
-        self.advance(now);
-        match action {
-            ClientAction::Common(common) => self.decline_common(common),
-            ClientAction::PermissionRequested { ticket, .. } => self.decide(ticket, &Decision::Cancelled, now),
-            ClientAction::Update { .. }
-            | ClientAction::PermissionRevoked(_)
-            | ClientAction::TurnEnded { .. }
-            | ClientAction::CancelUndelivered { .. }
-            | ClientAction::SessionStopUndelivered { .. }
-            | ClientAction::PermissionOverdue(_) => Delivery::TooLate,
-        }
     }
 
     // ---- inside ------------------------------------------------------------------------------------------------

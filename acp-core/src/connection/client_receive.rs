@@ -10,9 +10,10 @@ use super::{
     hooks::Hooks,
 };
 use crate::{
-    action::{ClientAction, Common, Delivery, Origin, Outcome, Settlement},
+    action::{ClientAction, Common, Decision, Delivery, Origin, Outcome, Settlement},
     error::{CloseReason, Violation},
     machine::{Broken, CancelKind, Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
+    outbox::Tag,
     role::{Client, Side},
     session::Stage,
     ticket::{FrameId, IncomingKey, SessionKey, Ticket, TurnKey},
@@ -128,6 +129,19 @@ impl Hooks for Client {
     fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool {
         conn.client_cancel_failed(frame)
     }
+
+    fn decline(conn: &mut Connection<Self>, action: ClientAction) -> Delivery {
+        match action {
+            ClientAction::Common(common) => conn.decline_common(common),
+            ClientAction::PermissionRequested { ticket, .. } => conn.decide(ticket, &Decision::Cancelled, conn.now),
+            ClientAction::Update { .. }
+            | ClientAction::PermissionRevoked(_)
+            | ClientAction::TurnEnded { .. }
+            | ClientAction::CancelUndelivered { .. }
+            | ClientAction::SessionStopUndelivered { .. }
+            | ClientAction::PermissionOverdue(_) => Delivery::TooLate,
+        }
+    }
 }
 
 impl Connection<Client> {
@@ -198,6 +212,9 @@ impl Connection<Client> {
     fn prompt_resolved(&mut self, turn: TurnKey, outcome: Outcome) {
         let Some(retired) = self.retire_turn(turn) else { return };
         let session = retired.session;
+        if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel()) {
+            self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
+        }
         // A session that was closed has no machine any more.
         let cancelled = match self.sessions.get(session) {
             Some(known) if known.turns.running() == Some(turn.0) => known.turns.is_cancelling(),
@@ -222,10 +239,10 @@ impl Connection<Client> {
     }
 
     fn start_waiting(&mut self, session: SessionKey, turn: TurnKey) {
+        let Some(params) = self.turns.get_mut(&turn).and_then(|turn| turn.params.take()) else { return };
         if !self.lifecycle.is_open() {
             return self.prompt_resolved(turn, Outcome::Closed);
         }
-        let Some(params) = self.turns.get_mut(&turn).and_then(|turn| turn.params.take()) else { return };
         match self.send_prompt(session, turn, &params) {
             Ok(request) => {
                 if let Some(turn) = self.turns.get_mut(&turn) {

@@ -1,6 +1,9 @@
 //! Time and the end: what expires, what draining means, and the one `Closed`.
 
-use super::{Connection, Role, answer::Duty};
+use super::{
+    Connection, Role,
+    answer::{Duty, OpenBatches},
+};
 use crate::{
     action::{Common, Outcome},
     error::CloseReason,
@@ -51,6 +54,7 @@ impl<R: Role> Connection<R> {
             let _ = self.incoming.step(IncomingInput::Answer(key.0));
         }
         self.turns.clear();
+        self.batches = OpenBatches::default();
         self.timers.clear();
         self.outbox.clear();
         if told == LifecycleOutput::Tell {
@@ -72,6 +76,7 @@ impl<R: Role> Connection<R> {
     fn tell_closed(&mut self) {
         if let Some(reason) = self.lifecycle.reason().cloned() {
             self.tell(Common::Closed(reason));
+            self.over = true;
         }
     }
 

@@ -72,4 +72,9 @@ pub trait Hooks: Sized + core::fmt::Debug + Eq + core::hash::Hash + Send + 'stat
     fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool
     where
         Self: Role;
+
+    /// Answers what an action still owes.
+    fn decline(conn: &mut Connection<Self>, action: Self::Action) -> Delivery
+    where
+        Self: Role;
 }

@@ -56,7 +56,7 @@ use crate::{
     ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
     time::Timestamp,
     timers::{Cause, Deadline, Timers},
-    wire::{Capabilities, Deframer, Id},
+    wire::{Capabilities, Deframer, Framed, Id},
 };
 
 /// One of the two ends, [`Client`](crate::Client) or [`Agent`](crate::Agent). Sealed.
@@ -77,6 +77,8 @@ pub struct Connection<R: Role> {
     config: Config,
     now: Timestamp,
     lifecycle: Lifecycle<CloseReason>,
+    /// `Closed` was told.
+    over: bool,
     handshake: Handshake,
     deframer: Deframer,
     noise: Noise,
@@ -106,6 +108,7 @@ impl<R: Role> Connection<R> {
         Ok(Self {
             now: Timestamp::ZERO,
             lifecycle: Lifecycle::Open,
+            over: false,
             handshake: Handshake::Idle,
             deframer: Deframer::new(config.limits.line),
             noise: Noise::default(),
@@ -140,7 +143,7 @@ impl<R: Role> Connection<R> {
     pub fn handle_message(&mut self, message: &Bytes, now: Timestamp) {
         self.advance(now);
         if self.lifecycle.is_open() {
-            self.receive_message(message);
+            self.receive_framed(Framed::whole(message, self.config.limits.line));
         }
     }
 
@@ -319,8 +322,11 @@ impl<R: Role> Connection<R> {
         self.now = self.now.max(now);
     }
 
+    /// Tells the host. Nothing is told after `Closed`.
     fn tell(&mut self, action: impl Into<R::Action>) {
-        self.actions.push_back(action.into());
+        if !self.over {
+            self.actions.push_back(action.into());
+        }
     }
 
     fn violation(&mut self, violation: Violation) {

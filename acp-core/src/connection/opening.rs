@@ -57,9 +57,10 @@ impl<R: Role> Connection<R> {
         sent
     }
 
-    pub(super) fn set_stage(&mut self, place: Option<(SessionKey, Scope)>, stage: Stage) {
-        if let Some(session) = place.and_then(|(session, _)| self.sessions.get_mut(session)) {
-            session.stage = stage;
+    /// A session works: it was opened, or its closing was refused.
+    pub(super) fn reopen(&mut self, session: SessionKey) {
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.stage = Stage::Open;
         }
     }
 
@@ -93,9 +94,7 @@ impl<R: Role> Connection<R> {
                 None
             }
             (_, Some(session)) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
+                self.reopen(session);
                 Some(session)
             }
             (_, None) => None,

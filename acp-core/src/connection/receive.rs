@@ -44,7 +44,7 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    pub(super) fn receive_message(&mut self, line: &Bytes) {
+    fn receive_message(&mut self, line: &Bytes) {
         match parse_line(line, self.config.limits.batch) {
             Line::Blank => {}
             Line::Message(message) => self.receive(message, None, line.len()),
@@ -303,10 +303,13 @@ impl<R: Role> Connection<R> {
     fn receive_oversized(&mut self, oversized: Oversized) {
         let Oversized { size, limit, shape, id, method, session } = oversized;
         let own = id.as_ref().and_then(Id::own).filter(|own| self.outgoing.get(*own).is_some());
+        if own.is_none() || matches!(shape, OversizedShape::Request | OversizedShape::Notification) {
+            self.violation(Violation::TooLong { size, limit, method: method.clone(), session });
+        }
         match (shape, own) {
             // A lone id is noise to the scanner, but it names who waits.
             (OversizedShape::Response | OversizedShape::Noise, Some(own)) => {
-                return self.resolve(own, Outcome::TooLong { size, limit });
+                self.resolve(own, Outcome::TooLong { size, limit });
             }
             (OversizedShape::Request, _) => {
                 let id = id.unwrap_or(Id::NULL);
@@ -334,6 +337,5 @@ impl<R: Role> Connection<R> {
             }
             (OversizedShape::Notification | OversizedShape::Response, _) => {}
         }
-        self.violation(Violation::TooLong { size, limit, method, session });
     }
 }

@@ -10,7 +10,6 @@ use crate::{
         Withdrawal,
     },
     outbox::Tag,
-    session::Stage,
     ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
     timers::Cause,
     wire::{ErrorObject, Payload},
@@ -69,12 +68,11 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    /// A turn is over: nothing of it stays, neither a deadline nor a cancel that was not handed out.
+    /// A turn is over: nothing of it stays, no deadline either.
     pub(super) fn retire_turn(&mut self, turn: TurnKey) -> Option<Turn> {
         let retired = self.turns.remove(&turn)?;
         self.timers.disarm(Cause::StopConfirm(turn));
         self.timers.disarm(Cause::ForceCancelled(turn));
-        self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
         Some(retired)
     }
 
@@ -136,9 +134,7 @@ impl<R: Role> Connection<R> {
                 self.answer(key, Err(error))
             }
             Some(Duty::Close { session, .. }) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
+                self.reopen(session);
                 self.answer(key, Err(error))
             }
             Some(Duty::Plain { .. } | Duty::Open { .. }) => self.answer(key, Err(error)),

@@ -38,6 +38,19 @@ pub enum Framed {
     TooLong(Oversized),
 }
 
+impl Framed {
+    /// A message of a transport that keeps messages apart: the limit is the same.
+    #[must_use]
+    pub fn whole(message: &Bytes, limit: usize) -> Self {
+        if message.len() <= limit {
+            return Self::Line(message.clone());
+        }
+        let mut scanner = Scanner::new(limit);
+        scanner.feed(message);
+        Self::TooLong(scanner.finish())
+    }
+}
+
 impl Deframer {
     /// Lines may have `limit` bytes, line break excluded.
     #[must_use]
