@@ -24,6 +24,8 @@ pub struct Call {
     pub(super) frame: FrameId,
     /// The `$/cancel_request` for it, once there is one.
     pub(super) cancel: Option<FrameId>,
+    /// The request whose key its end is told under, if that is not its own: it is a part of one command.
+    pub(super) told_as: Option<u64>,
     /// What a session was asked for with.
     pub(super) options: Option<Payload>,
 }
@@ -41,6 +43,8 @@ pub(super) enum Purpose {
     Close,
     /// The end of a turn of ours.
     Prompt(TurnKey),
+    /// Whether to ask for a session again.
+    LogIn,
     /// Nothing to the core, but it ends with this turn.
     InTurn(TurnKey),
 }
@@ -148,14 +152,14 @@ impl<R: Role> Connection<R> {
         let options = params.filter(|_| matches!(purpose, Purpose::Open { .. })).cloned();
         // A turn that is being cancelled, or is over, waits for nothing any more: a race, not an error.
         if let Some(cause) = turn.and_then(|turn| self.cancelled_by(turn)) {
-            let call = Call { purpose, session, frame: FrameId(u64::MAX), cancel: None, options };
+            let call = Call { purpose, session, frame: FrameId(u64::MAX), cancel: None, told_as: None, options };
             if self.outgoing.step(OutgoingInput::Issue(call)).is_ok() {
                 self.resolve_own(id, Outcome::Cancelled(cause));
             }
             return Ok(RequestKey(id));
         }
         let frame = self.offer(Tag::Request(id), |out| write_request(out, id, method.as_str(), params))?;
-        let call = Call { purpose, session, frame, cancel: None, options };
+        let call = Call { purpose, session, frame, cancel: None, told_as: None, options };
         // There is room: `next_id` said so.
         if self.outgoing.step(OutgoingInput::Issue(call)).is_ok() {
             if let Some(turn) = turn.and_then(|turn| self.turns.get_mut(&turn)) {
@@ -214,6 +218,8 @@ impl<R: Role> Connection<R> {
     /// [`Misuse::UnknownKey`] if the key was never given. That it is resolved already is [`Cancellation::Moot`].
     pub fn cancel_request(&mut self, request: RequestKey, now: crate::Timestamp) -> Result<Cancellation, CommandError> {
         self.advance(now);
+        let part = self.outgoing.iter().find(|(_, call)| call.told_as == Some(request.0));
+        let request = part.map_or(request, |(id, _)| RequestKey(id));
         match self.outgoing.step(OutgoingInput::Cancel(request.0)) {
             Ok(OutgoingOutput::Asked(Asked::First | Asked::Again)) => {
                 if self.outbox.withdraw(|tag| *tag == Tag::Request(request.0)) {
@@ -248,9 +254,14 @@ impl<R: Role> Connection<R> {
         let Some(id) = found else { return false };
         if let Ok(OutgoingOutput::Unsent) = self.outgoing.step(OutgoingInput::CancelFailed(id)) {
             self.timers.disarm(Cause::CancelConfirm(RequestKey(id)));
-            self.tell(Common::CancelUnconfirmed(RequestKey(id)));
+            self.cancel_unconfirmed(id);
         }
         true
+    }
+
+    pub(super) fn cancel_unconfirmed(&mut self, id: u64) {
+        let told_as = self.outgoing.get(id).and_then(|call| call.told_as).unwrap_or(id);
+        self.tell(Common::CancelUnconfirmed(RequestKey(told_as)));
     }
 
     /// Resolves a request of ours for a reason of our own. If it still waits to be written, it never will be.
@@ -279,9 +290,9 @@ impl<R: Role> Connection<R> {
                 (Some(kept), _) => self.reopen(kept),
                 (None, _) => {}
             },
-            Purpose::Plain | Purpose::Initialize | Purpose::Prompt(_) => {}
+            Purpose::Plain | Purpose::Initialize | Purpose::Prompt(_) | Purpose::LogIn => {}
         }
-        self.tell(Common::Resolved(Resolved { request: RequestKey(id), session, outcome }));
+        self.tell(Common::Resolved(Resolved { request: RequestKey(call.told_as.unwrap_or(id)), session, outcome }));
         if matches!(call.purpose, Purpose::Open { .. }) {
             R::on_opened(self, session);
         }

@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
 
-use super::{Connection, call::Purpose, turns::Turn};
+use super::{Connection, call::Purpose, client_setup::Opening, turns::Turn};
 use crate::{
     error::{CommandError, Misuse},
     machine::{CancelKind, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject},
@@ -20,6 +20,8 @@ pub struct ClientState {
     pub(super) early: BTreeMap<Box<str>, Vec<Payload>>,
     /// The last `session/cancel` that was for no turn of ours, of each session, as long as it may fail.
     pub(super) stops: BTreeMap<SessionKey, FrameId>,
+    /// Openings that may need a login, by the key of their first request.
+    pub(super) openings: BTreeMap<u64, Opening>,
     /// The ids of the ways to log in that the agent advertised.
     pub(super) auth_methods: Vec<Box<str>>,
 }

@@ -68,6 +68,8 @@ impl Hooks for Client {
                     conn.end(reason);
                 }
             }
+            Purpose::LogIn => conn.logged_in(&call, outcome),
+            Purpose::Open { .. } if conn.opening_answered(&call, &outcome) => {}
             Purpose::Plain | Purpose::Open { .. } | Purpose::Close | Purpose::InTurn(_) => {
                 conn.resolved(id, &call, outcome);
             }

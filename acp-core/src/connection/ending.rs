@@ -106,7 +106,7 @@ impl<R: Role> Connection<R> {
                 }
             }
             Cause::Permission(key) => R::on_permission_due(self, key),
-            Cause::CancelConfirm(request) => self.tell(Common::CancelUnconfirmed(request)),
+            Cause::CancelConfirm(request) => self.cancel_unconfirmed(request.0),
             Cause::Drain => {
                 if self.lifecycle.step(LifecycleInput::Expired) == LifecycleOutput::Force {
                     self.force();

@@ -13,6 +13,7 @@
 //! | `hooks` | where the role enters |
 //! | `turns` | what both ends do about sessions and prompt turns |
 //! | `client`, `client_receive` | the client's commands, and what it makes of the agent's messages |
+//! | `client_setup` | opening a session, with a login if need be |
 //! | `client_cancel` | Stop and Steer |
 //! | `client_permission` | the agent's permission requests |
 //! | `agent`, `agent_receive` | the agent's commands, and what it makes of the client's messages |
@@ -25,6 +26,7 @@ mod client;
 mod client_cancel;
 mod client_permission;
 mod client_receive;
+mod client_setup;
 mod ending;
 mod hooks;
 mod opening;
@@ -58,6 +60,8 @@ use crate::{
     timers::{Cause, Deadline, Timers},
     wire::{Capabilities, Deframer, Framed, Id},
 };
+
+pub use client_setup::SessionPlan;
 
 /// One of the two ends, [`Client`](crate::Client) or [`Agent`](crate::Agent). Sealed.
 pub trait Role: hooks::Hooks {

@@ -49,14 +49,17 @@ pub(crate) fn stop_reason(result: &Payload) -> Option<StopReason> {
     Some(StopReason::from(&*text(reason?)?))
 }
 
+/// `optionId`, `name` and `kind` of an option.
+pub(crate) type OfferedOption = (Box<str>, Box<str>, PermissionOptionKind);
+
 /// What `session/request_permission` offers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Offered {
     /// `toolCall.toolCallId`
     pub(crate) tool_call: Box<str>,
-    /// `optionId`, `name` and `kind` of each usable option, in order. One without a name has its id for a name; a kind that
+    /// The usable options, in order. One without a name has its id for a name; a kind that
     /// cannot be read is the unknown kind of no name.
-    pub(crate) options: SmallVec<[(Box<str>, Box<str>, PermissionOptionKind); 4]>,
+    pub(crate) options: SmallVec<[OfferedOption; 4]>,
     /// Paths of what could not be read, such as `options.1` or `toolCall.content`; the first 32.
     pub(crate) dropped: Vec<Box<str>>,
 }
