@@ -66,7 +66,7 @@ pub fn no_such_session(id: &str) -> ErrorObject {
 
 /// The error of something that went wrong on this side.
 #[must_use]
-pub fn internal(why: impl std::fmt::Display) -> ErrorObject {
+pub fn internal(why: impl core::fmt::Display) -> ErrorObject {
     // One line, whatever `why` was made of.
     ErrorObject::new(code::INTERNAL_ERROR, why.to_string().replace(['\n', '\r'], " "))
 }

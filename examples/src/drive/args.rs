@@ -1,6 +1,7 @@
 //! The command line of `drive`, and the plan that comes of it.
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use core::time::Duration;
+use std::{ffi::OsString, path::PathBuf};
 
 use acp_core::{Payload, wire::PermissionOptionKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, ValueEnum, error::ErrorKind};
@@ -10,7 +11,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, ValueEnum, error::E
 /// Without arguments it shows a demonstration against the agent it brings along. With a command it runs that agent and
 /// prints events, one JSON object a line (on a terminal and without prompts: a transcript).
 ///
-/// Exit code: 0 all well; 2 usage; 3 the agent answered an error, or a version that is not spoken here; 4 a request timed
+/// Exit code: 0 all well; 1 nobody reads stdout; 2 usage; 3 the agent answered an error, or a version that is not spoken here; 4 a request timed
 /// out; 5 the agent could not be started, exited, or closed its stdout. The highest one wins.
 #[derive(Debug, Parser)]
 #[command(version, override_usage = "drive\n       drive [FLAGS] -- AGENT_PROGRAM [ARGS…]")]

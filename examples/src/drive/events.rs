@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use acp_core::{ErrorObject, Outcome, Payload};
+use acp_core::{CommandError, ErrorObject, Outcome, Payload, wire::code};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
@@ -54,6 +54,9 @@ pub(super) enum Event<'a> {
         r#where: &'a str,
         reason: String,
     },
+    /// The agent's process runs.
+    #[serde(skip)]
+    Started,
     /// A request is on its way.
     #[serde(skip)]
     Sent {
@@ -77,6 +80,16 @@ pub(super) enum Event<'a> {
     Ended {
         how: String,
     },
+}
+
+impl Event<'_> {
+    /// Whether it is none of those that the JSON output has.
+    pub(super) const fn is_for_people(&self) -> bool {
+        matches!(
+            self,
+            Self::Started | Self::Sent { .. } | Self::Prompted { .. } | Self::Asked { .. } | Self::Ended { .. }
+        )
+    }
 }
 
 /// The turn that an error is about.
@@ -112,21 +125,42 @@ enum Code {
 }
 
 impl Failure {
-    pub(super) fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code: Code::Word(code), message: message.into(), data: None }
+    pub(super) fn timeout(message: impl Into<String>) -> Self {
+        Self { code: Code::Word("timeout"), message: message.into(), data: None }
+    }
+
+    pub(super) fn version(message: impl Into<String>) -> Self {
+        Self { code: Code::Word("version"), message: message.into(), data: None }
+    }
+
+    /// One that was found on this side, with the code it would have come with from the other.
+    pub(super) fn here(code: i64, message: impl Into<String>) -> Self {
+        Self { code: Code::Number(code), message: message.into(), data: None }
     }
 
     /// A request that did not come to a result; `None`: because the connection ended, which is told by itself.
     pub(super) fn of(outcome: &Outcome) -> Option<Self> {
         Some(match outcome {
             Outcome::Error(error) => error.into(),
-            Outcome::Invalid { why, .. } => Self::new("invalid", format!("the answer cannot be used: {why}")),
-            Outcome::TooLong { size, limit } => {
-                Self::new("too_long", format!("the answer has {size} bytes, and a line may have {limit}"))
+            Outcome::Invalid { why, .. } => {
+                Self::here(code::INTERNAL_ERROR, format!("the answer cannot be used: {why}"))
             }
-            Outcome::TimedOut => Self::new("timeout", "no answer in time"),
+            Outcome::TooLong { size, limit } => {
+                let why = format!("the answer has {size} bytes, and a line may have {limit}");
+                Self::here(code::INTERNAL_ERROR, why)
+            }
+            Outcome::TimedOut => Self::timeout("no answer in time"),
             Outcome::Closed => return None,
-            other => Self::new("undelivered", format!("no answer: {other:?}")),
+            other => Self::here(code::INTERNAL_ERROR, format!("no answer: {other:?}")),
+        })
+    }
+
+    /// A request that was not sent; `None` as above.
+    pub(super) fn unsent(why: &CommandError) -> Option<Self> {
+        Some(match why {
+            CommandError::Closed => return None,
+            CommandError::NotOffered(_) => Self::here(code::METHOD_NOT_FOUND, why.to_string()),
+            _ => Self::here(code::INVALID_REQUEST, why.to_string()),
         })
     }
 }
@@ -137,8 +171,8 @@ impl From<&ErrorObject> for Failure {
     }
 }
 
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Display for Failure {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match &self.code {
             Code::Number(code) => write!(f, "{} ({code})", self.message),
             Code::Word(code) => write!(f, "{} ({code})", self.message),

@@ -14,13 +14,13 @@ mod show;
 mod terminals;
 mod turns;
 
+use core::time::Duration;
 use std::{
     io::{self, IsTerminal as _},
     process::ExitCode,
-    time::Duration,
 };
 
-use acp_core::Config;
+use acp_core::{Config, machine::shutdown::Step};
 use acp_tokio::Grace;
 use tokio::process::Command;
 
@@ -85,6 +85,8 @@ async fn drive(plan: &Plan, mut out: Output) -> u8 {
     config.offer = Some(plan.protocol);
     // A cancel that the agent never confirms is a request that times out, like any other here.
     config.stop_confirm = Some(plan.timeout);
+    // At the end nobody here has much to say any more.
+    config.drain = Duration::from_millis(200);
     let (client, actions, running) = match acp_tokio::launch(command, config, GRACE) {
         Ok(started) => started,
         Err(why) => {
@@ -94,6 +96,7 @@ async fn drive(plan: &Plan, mut out: Output) -> u8 {
     };
     let mut ending = tokio::spawn(running.run());
     let mut run = Run::new(plan, client.clone(), actions, out);
+    run.show(&Event::Started);
     let interrupted = tokio::select! {
         // Over: why was shown, and is in the exit code.
         _ = run.all() => false,
@@ -108,17 +111,22 @@ async fn drive(plan: &Plan, mut out: Output) -> u8 {
         let _ = ending.await;
     }
     let code = if interrupted { exit::INTERRUPTED } else { run.exit() };
-    match ended {
+    let how = match ended {
         Ok(Ok(Ok(ended))) => {
             if code != 0 {
                 eprint!("{}", ended.stderr);
             }
-            let status = ended.status.map_or_else(|| "still hanging".to_owned(), |status| status.to_string());
-            let by = ended.by.map_or_else(|| "by itself".to_owned(), |step| format!("after {step:?}"));
-            run.show(&Event::Ended { how: format!("{status}, {by}") });
+            let by = match ended.by {
+                None => "by itself",
+                Some(Step::CloseStdin) => "once its stdin was closed",
+                Some(Step::Terminate) => "after SIGTERM",
+                Some(Step::Kill) => "after SIGKILL",
+            };
+            ended.status.map_or_else(|| "it hangs".to_owned(), |status| format!("{status}, {by}"))
         }
-        Ok(Ok(Err(why))) => run.show(&Event::Ended { how: why.to_string() }),
-        Ok(Err(_)) | Err(_) => run.show(&Event::Ended { how: "killed".to_owned() }),
-    }
+        Ok(Ok(Err(why))) => why.to_string(),
+        Ok(Err(_)) | Err(_) => "killed".to_owned(),
+    };
+    run.show(&Event::Ended { how });
     code
 }

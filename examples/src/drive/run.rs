@@ -3,7 +3,9 @@
 
 use std::collections::VecDeque;
 
-use acp_core::{Client, ClientAction, CloseReason, CommandError, Common, Outcome, Payload, RequestKey, SessionKey};
+use acp_core::{
+    Client, ClientAction, CloseReason, CommandError, Common, Outcome, Payload, RequestKey, SessionKey, wire::code,
+};
 use acp_tokio::{Actions, Handle};
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
@@ -101,7 +103,7 @@ impl<'a> Run<'a> {
         let sent = self.client.with(|conn, now| conn.initialize(&payload(params), now));
         match self.answer("initialize", sent).await? {
             // A version that is not spoken here ends the connection, which is told next.
-            Some(_) if self.client.with(|conn, _| conn.version()).is_none() => self.to_the_end().await,
+            Some(_) if self.client.with(|conn, _| conn.version()).is_none() => self.until_closed().await,
             Some((result, _)) => {
                 self.show(&initialized(&result));
                 Ok(())
@@ -125,7 +127,7 @@ impl<'a> Run<'a> {
             self.fail(
                 exit::REFUSED,
                 method,
-                Failure::new("invalid", "the answer names no `sessionId` of its own"),
+                Failure::here(code::INTERNAL_ERROR, "the answer names no `sessionId` of its own"),
                 None,
             );
             return Ok(());
@@ -151,7 +153,7 @@ impl<'a> Run<'a> {
             Ok(request) => request,
             Err(why) => {
                 self.refused(method, &why, None);
-                return if why == CommandError::Closed { self.to_the_end().await } else { Ok(None) };
+                return if why == CommandError::Closed { self.until_closed().await } else { Ok(None) };
             }
         };
         let until = Instant::now() + self.plan.timeout;
@@ -170,7 +172,7 @@ impl<'a> Run<'a> {
                 self.fail(exit::REFUSED, method, failure, None);
                 Ok(None)
             }
-            (None, _) => self.to_the_end().await,
+            (None, _) => self.until_closed().await,
         }
     }
 
@@ -188,7 +190,7 @@ impl<'a> Run<'a> {
     }
 
     /// The connection is ending, which is its last action.
-    pub(super) async fn to_the_end<T>(&mut self) -> Result<T, Over> {
+    pub(super) async fn until_closed<T>(&mut self) -> Result<T, Over> {
         let until = Instant::now() + self.plan.timeout;
         while let Some(action) = self.next(until).await? {
             self.handle(action);
@@ -201,10 +203,10 @@ impl<'a> Run<'a> {
         let place = self.place.clone();
         match reason {
             CloseReason::Version { .. } => {
-                self.fail(exit::REFUSED, "initialize", Failure::new("version", reason.to_string()), None);
+                self.fail(exit::REFUSED, "initialize", Failure::version(reason.to_string()), None);
             }
             CloseReason::StopUnconfirmed => {
-                self.fail(exit::TIMEOUT, "session/cancel", Failure::new("timeout", reason.to_string()), None);
+                self.fail(exit::TIMEOUT, "session/cancel", Failure::timeout(reason.to_string()), None);
             }
             _ => {
                 self.exit = self.exit.max(exit::GONE);
@@ -222,20 +224,16 @@ impl<'a> Run<'a> {
         self.show(&Event::Error { r#where: place, what, of });
     }
 
-    /// The connection would not send it.
+    /// The connection would not send it; if because it is ending, that is told when it has.
     pub(super) fn refused(&mut self, place: &str, why: &CommandError, of: Option<Of>) {
-        let code = match why {
-            // Told when it comes.
-            CommandError::Closed => return,
-            CommandError::NotOffered(_) => "not_offered",
-            _ => "refused",
-        };
-        self.fail(exit::REFUSED, place, Failure::new(code, why.to_string()), of);
+        if let Some(what) = Failure::unsent(why) {
+            self.fail(exit::REFUSED, place, what, of);
+        }
     }
 
     pub(super) fn timed_out(&mut self, place: &str, of: Option<Of>) -> Over {
         let why = format!("no answer within {:?}", self.plan.timeout);
-        self.fail(exit::TIMEOUT, place, Failure::new("timeout", why), of);
+        self.fail(exit::TIMEOUT, place, Failure::timeout(why), of);
         Over
     }
 }

@@ -1,7 +1,11 @@
 //! What the agent may ask of this client: files and terminals. Each request is served by a task of its own, so that none
 //! waits for another, and can be cancelled. Requests that were not advertised never get here: the core refuses them.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use acp_core::{
     Client, ErrorObject, IncomingKey, Payload, Ticket,
@@ -62,12 +66,7 @@ impl Services {
     }
 }
 
-async fn serve(
-    method: Method,
-    params: &Payload,
-    root: &PathBuf,
-    terminals: &Terminals,
-) -> Result<Payload, ErrorObject> {
+async fn serve(method: Method, params: &Payload, root: &Path, terminals: &Terminals) -> Result<Payload, ErrorObject> {
     match method {
         Method::FsReadTextFile => files::read(root, read(params)?).await,
         Method::FsWriteTextFile => files::write(root, read(params)?).await,

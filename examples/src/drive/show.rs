@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::events::{Answer, Event, Update};
 
 /// Characters of a text that are shown in a transcript.
-const WIDTH: usize = 72;
+const WIDTH: usize = 76;
 const DIM: &str = "\x1b[2m";
 const BOLD: &str = "\x1b[1m";
 const BLUE: &str = "\x1b[34m";
@@ -74,7 +74,7 @@ impl Output {
 }
 
 fn json(event: &Event<'_>) -> io::Result<()> {
-    if matches!(event, Event::Sent { .. } | Event::Prompted { .. } | Event::Asked { .. } | Event::Ended { .. }) {
+    if event.is_for_people() {
         return Ok(());
     }
     let mut out = io::stdout().lock();
@@ -104,6 +104,7 @@ struct Cancel {
 impl Transcript {
     fn show(&mut self, event: &Event<'_>) -> io::Result<()> {
         match event {
+            Event::Started => writeln!(io::stdout().lock(), "{:>9}  who speaks      what is said", "ms"),
             Event::Sent { method, about } => self.line(TO_AGENT, BLUE, &format!("{method}, {about}")),
             Event::Initialized { protocol_version, agent_info, auth_methods, .. } => {
                 let info = |name| agent_info.get(name).and_then(Value::as_str).unwrap_or("?");
@@ -139,15 +140,14 @@ impl Transcript {
             },
             Event::CancelSent { .. } => {
                 self.cancel = Some(Cancel { asked: Instant::now(), updates: 0, last: String::new() });
-                self.line(HERE, RED, "cancel, phase 1: asked for; open permissions are void from here on")
+                self.line(HERE, RED, "cancel 1/4: asked for; open permissions are void from here on")
             }
             Event::Stop { stop_reason, .. } => self.stop(stop_reason),
             Event::Error { r#where, what, .. } => self.line(TO_CLIENT, RED, &format!("{where} failed: {what}")),
             Event::Closed { r#where, reason } => self.line(HERE, RED, &format!("closed during {where}: {reason}")),
             Event::Ended { how } => {
                 self.heading("the end")?;
-                self.line(HERE, DIM, "agent's stdin closed")?;
-                self.line(HERE, DIM, &format!("agent's process ended: {how}"))
+                self.line(HERE, DIM, &format!("the agent's process is over: {how}"))
             }
         }
     }
@@ -157,15 +157,15 @@ impl Transcript {
             return self.line(TO_CLIENT, BOLD, &format!("turn ends: {reason}"));
         };
         if let Some(&written) = self.written.get() {
-            self.line_at(written, TO_AGENT, RED, "cancel, phase 2: session/cancel written")?;
+            self.line_at(written, TO_AGENT, RED, "cancel 2/4: session/cancel is written")?;
         }
         let late = match updates {
-            0 => "cancel, phase 3: no update was on its way any more".to_owned(),
-            n => format!("cancel, phase 3: {n} more updates were on their way, up to {last}"),
+            0 => "cancel 3/4: no update was on its way any more".to_owned(),
+            n => format!("cancel 3/4: {n} updates were still on their way, to {last}"),
         };
         self.line(TO_CLIENT, RED, &late)?;
         let took = asked.elapsed().as_secs_f64() * 1000.0;
-        self.line(TO_CLIENT, BOLD, &format!("cancel, phase 4: turn ends: {reason}, {took:.1} ms after it was asked"))
+        self.line(TO_CLIENT, BOLD, &format!("cancel 4/4: turn ends: {reason}, {took:.1} ms after it was asked"))
     }
 
     fn heading(&self, text: &str) -> io::Result<()> {

@@ -1,12 +1,12 @@
 //! `terminal/*`: commands of the agent's that run here, each in a process group of its own. They share the machinery of
 //! the agent's own process, so that nothing they start outlives them, or this program.
 
+use core::time::Duration;
 use std::{
     collections::{BTreeMap, VecDeque},
     path::{Path, PathBuf},
     process::ExitStatus,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use acp_core::{ErrorObject, Payload, wire::code};
@@ -194,7 +194,7 @@ impl Tail {
         let is_inside = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
         let cut = if self.truncated { self.bytes.iter().take(3).take_while(is_inside).count() } else { 0 };
         let bytes: Vec<u8> = self.bytes.iter().skip(cut).copied().collect();
-        let whole = match std::str::from_utf8(&bytes) {
+        let whole = match core::str::from_utf8(&bytes) {
             Err(why) if why.error_len().is_none() => why.valid_up_to(),
             _ => bytes.len(),
         };

@@ -37,7 +37,7 @@ impl Run<'_> {
             // Looked at each time round: actions that are always ready must not hold up a cancel.
             self.on_time()?;
             if self.lost {
-                return self.to_the_end().await;
+                return self.until_closed().await;
             }
             let running = self.sessions.iter().filter_map(|session| session.running.as_ref());
             let Some(wake) = running.map(Running::wake).min() else { return Ok(()) };
@@ -143,7 +143,7 @@ impl Run<'_> {
         if self.plan.permission == Policy::Never {
             return self.held.push_back(Held { request: ticket.key(), session, offer });
         }
-        let chosen = self.plan.permission.kinds().iter().find_map(|kind| offer.first(std::slice::from_ref(kind)));
+        let chosen = self.plan.permission.kinds().iter().find_map(|kind| offer.first(core::slice::from_ref(kind)));
         let decision = chosen.map_or(Decision::Cancelled, |option| Decision::Select(option.id.clone()));
         let answer = match (self.client.decide(ticket, &decision), &decision) {
             (Delivery::Queued, Decision::Select(option_id)) => Answer::Selected { option_id },

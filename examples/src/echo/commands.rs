@@ -1,6 +1,6 @@
 //! The commands: the first word of a prompt says what the turn does.
 
-use std::{str::FromStr, time::Duration};
+use core::{str::FromStr, time::Duration};
 
 use acp_core::{ErrorObject, Payload, wire::StopReason};
 
@@ -40,7 +40,7 @@ async fn obey(talk: &Talk, prompt: &str) -> Result<StopReason, Halt> {
         "echo" => talk.say(rest).await?,
         "len" => talk.say(&rest.chars().count().to_string()).await?,
         "stream" => stream(talk, rest).await?,
-        "hang" => talk.unless_cancelled(std::future::pending::<()>()).await?,
+        "hang" => talk.unless_cancelled(core::future::pending::<()>()).await?,
         "big" => {
             let size: usize = number("big N", rest)?;
             if size > LINE {

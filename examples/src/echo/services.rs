@@ -1,7 +1,7 @@
 //! Commands that need the client's services: its files, its terminals, its forms. A client that offers none is never
 //! asked: the core refuses to send, and the command ends as unsupported.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use acp_core::{Agent, Payload, SessionKey};
 use acp_tokio::Handle;

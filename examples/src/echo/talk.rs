@@ -1,7 +1,8 @@
 //! A turn as the commands see it: say, report, ask, wait. Each of them ends early when the turn is cancelled, so that a
 //! command is written as if there were no cancel.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use core::{future::Future, time::Duration};
+use std::sync::Arc;
 
 use acp_core::{Agent, CommandError, Delivery, ErrorObject, Outcome, Payload, Resolved, SessionKey, wire::StopReason};
 use acp_tokio::{Handle, Turn};

@@ -1,6 +1,6 @@
 //! Tool calls, with and without permission. Whatever happens to the turn, an announced call gets its final status.
 
-use std::{
+use core::{
     future::Future,
     sync::atomic::{AtomicU64, Ordering},
 };
