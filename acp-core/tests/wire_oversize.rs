@@ -28,14 +28,14 @@ fn expected(line: &[u8]) -> Option<(OversizedShape, Option<Id>, Option<MethodNam
         Line::Message(Message::Request { id, method, .. }) => (OversizedShape::Request, Some(id), Some(method)),
         Line::Message(Message::Notification { method, .. }) => (OversizedShape::Notification, None, Some(method)),
         Line::Message(Message::Response { id, .. }) => (OversizedShape::Response, Some(id), None),
-        Line::Message(Message::Malformed(Malformed { shape, id, why })) => match shape {
+        Line::Message(Message::Malformed(Malformed { shape, id, .. })) => match shape {
             // The scanner does not check what it skips.
             Shape::NotJson => return None,
-            _ if why.contains("twice") => (OversizedShape::Noise, None, None),
             Shape::Call if id.is_some() => (OversizedShape::Request, id, None),
             Shape::Response => (OversizedShape::Response, id, None),
             Shape::Bare => (OversizedShape::Noise, id, None),
-            Shape::Call | Shape::Hybrid | Shape::Nothing => (OversizedShape::Noise, None, None),
+            Shape::Hybrid => (OversizedShape::Response, None, None),
+            Shape::Call | Shape::Nothing => (OversizedShape::Noise, None, None),
         },
         Line::Blank | Line::Batch(_) | Line::EmptyBatch | Line::BatchTooLarge => (OversizedShape::Noise, None, None),
     })

@@ -1,3 +1,5 @@
 //! Tools of the proof: what the tests share.
 
 pub mod bench;
+pub mod describe;
+pub mod wire;

@@ -59,6 +59,7 @@ impl<R: Role> Connection<R> {
     /// Elements are handled in order; the answers wait for each other.
     fn receive_batch(&mut self, messages: Vec<Message>, size: usize) {
         let batch = self.batches.begin(messages.len());
+        let noise = messages.iter().all(|message| matches!(message, Message::Malformed(_)));
         for (index, message) in messages.into_iter().enumerate() {
             if !self.lifecycle.is_open() {
                 break;
@@ -66,6 +67,10 @@ impl<R: Role> Connection<R> {
             self.receive(message, Some(Place { batch, index }), size);
         }
         self.settle_batch(batch);
+        // One line, however many entries.
+        if noise {
+            self.count_noise(size);
+        }
     }
 
     fn receive(&mut self, message: Message, place: Option<Place>, size: usize) {
@@ -277,7 +282,9 @@ impl<R: Role> Connection<R> {
                 Violation::NotRpc { why, size }
             }
         });
-        self.count_noise(size);
+        if place.is_none() {
+            self.count_noise(size);
+        }
     }
 
     fn count_noise(&mut self, size: usize) {

@@ -15,6 +15,7 @@ use super::{
     method::MethodName,
     noise::without_noise,
     object::{members, string},
+    oversize::{Oversized, OversizedShape, Scanner},
     payload::{ErrorObject, Payload},
 };
 
@@ -62,11 +63,11 @@ pub struct Malformed {
 /// What a malformed message looks like: which members are there, whatever is in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shape {
-    /// The line is not JSON, or not UTF-8: -32700 without an id.
+    /// The line is not JSON, or not UTF-8, and does not look like a response: -32700 without an id.
     NotJson,
     /// It has `method`, and neither `result` nor `error`.
     Call,
-    /// It has `result` or `error`, but no `method`. Never answered.
+    /// It has `result` or `error`, but no `method`; of a line that is not JSON, as far as it can be read. Never answered.
     Response,
     /// It has `method` together with `result` or `error`. Never answered: it may be a response.
     Hybrid,
@@ -97,7 +98,7 @@ pub enum Line {
 #[must_use]
 pub fn parse_line(line: &Bytes, max_batch: usize) -> Line {
     let Ok(text) = str::from_utf8(line) else {
-        return Line::Message(malformed(Shape::NotJson, None, "the line is not UTF-8"));
+        return Line::Message(not_json(line, "the line is not UTF-8"));
     };
     let text = without_noise(text);
     match text.as_bytes().first() {
@@ -120,7 +121,17 @@ fn message(line: &Bytes, text: &str) -> Message {
     // Either it is not JSON, or it is, but no object. Ask only now: this is not the way of ordinary lines.
     match serde_json::from_str::<&RawValue>(text) {
         Ok(_) => malformed(Shape::Nothing, None, "a message must be an object"),
-        Err(_) => malformed(Shape::NotJson, None, "the line is not JSON"),
+        Err(_) => not_json(text.as_bytes(), "the line is not JSON"),
+    }
+}
+
+/// What is not JSON may still tell whom it answers: whoever waits for that must not wait for ever.
+fn not_json(line: &[u8], why: &'static str) -> Message {
+    let mut scanner = Scanner::new(0);
+    scanner.feed(line);
+    match scanner.finish() {
+        Oversized { shape: OversizedShape::Response, id, .. } => malformed(Shape::Response, id, why),
+        _ => malformed(Shape::NotJson, None, why),
     }
 }
 

@@ -50,8 +50,9 @@ fn the_shape_follows_from_the_top_level_keys() {
         (r#"{"jsonrpc":"2.0","result":{}}"#, Response),
         ("{}", Noise),
         (r#"{"jsonrpc":"2.0","id":1}"#, Noise),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"a","result":1}"#, Noise),
-        (r#"{"jsonrpc":"2.0","method":"a","error":1}"#, Noise),
+        // It may be an answer, and those get none.
+        (r#"{"jsonrpc":"2.0","id":1,"method":"a","result":1}"#, Response),
+        (r#"{"jsonrpc":"2.0","method":"a","error":1}"#, Response),
     ] {
         assert_eq!(shape(line), expected, "{line}");
     }
@@ -91,6 +92,25 @@ fn what_is_no_object_is_noise() {
     }
     for cut in 0..good.len() {
         assert_eq!(shape(&good[..cut]), Noise, "{}", &good[..cut]);
+    }
+}
+
+#[test]
+fn an_answer_is_known_as_soon_as_its_members_are() {
+    let whole = r#"{"jsonrpc":"2.0","id":31,"result":{"id":7,"method":"a"},"x":1}"#;
+    let known = whole.find(":{").unwrap();
+    for cut in 0..whole.len() {
+        let expected = if cut < known { (Noise, None) } else { (Response, Some("31".into())) };
+        let (shape, id, ..) = told(&whole[..cut]);
+        assert_eq!((shape, id), expected, "{}", &whole[..cut]);
+    }
+    for odd in [",", "x", ",\"x\"", "}", "]", ",,", ":1"] {
+        let line = whole.replace(",\"x\":1", odd);
+        assert_eq!(told(&line), (Response, Some("31".into()), None, None), "{line}");
+    }
+    // The id may have had more digits, or a second one to follow it.
+    for line in [r#"{"result":{},"id":3"#, r#"{"result":{},"id":"3"#, r#"{"id":3,"result":{},"id""#] {
+        assert_eq!(told(line), (Response, None, None, None), "{line}");
     }
 }
 
@@ -150,26 +170,41 @@ fn nested_or_quoted_keys_cannot_impersonate() {
 }
 
 #[test]
-fn a_key_that_comes_twice_makes_noise() {
-    for key in [r#""jsonrpc":"2.0""#, r#""id":1"#, r#""method":"a""#, r#""params":{}"#] {
-        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{}},{key}}}"#);
-        assert_eq!(told(&line), (Noise, None, None, None), "{line}");
-    }
-    for line in [
-        r#"{"jsonrpc":"2.0","id":1,"result":1,"result":1}"#,
-        r#"{"jsonrpc":"2.0","id":1,"error":1,"error":1}"#,
-        r#"{"jsonrpc":"2.0","id":1,"\u0069d":2,"result":1}"#,
-        r#"{"jsonrpc":"2.0","id":1,"id":2}"#,
+fn what_comes_twice_is_not_told() {
+    for (key, id, method) in [
+        (r#""jsonrpc":"2.0""#, Some("1"), Some("a")),
+        (r#""method":"a""#, Some("1"), None),
+        (r#""params":{"sessionId":"s"}"#, Some("1"), Some("a")),
+        (r#""id":1"#, None, None),
     ] {
-        assert_eq!(told(line), (Noise, None, None, None), "{line}");
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{"sessionId":"s"}},{key}}}"#);
+        let (shape, told_id, told_method, session) = told(&line);
+        assert_eq!(
+            (shape == Request, told_id.as_deref(), told_method.as_deref()),
+            (id.is_some(), id, method),
+            "{line}"
+        );
+        assert_eq!(session.is_some(), id.is_some() && !key.contains("params"), "{line}");
+        // Without an id nothing says that it is a notification.
+        let without_id = line.replace(r#""id":1,"#, "");
+        assert_eq!(self::shape(&without_id), if id.is_some() { Noise } else { Request }, "{line}");
     }
+    for (line, expected) in [
+        (r#"{"jsonrpc":"2.0","id":1,"result":1,"result":1}"#, Some("1".into())),
+        (r#"{"jsonrpc":"2.0","id":1,"error":1,"error":1}"#, Some("1".into())),
+        (r#"{"jsonrpc":"2.0","id":1,"\u0069d":2,"result":1}"#, None),
+        (r#"{"jsonrpc":"2.0","id":1,"result":1,"id":2}"#, None),
+    ] {
+        assert_eq!(told(line), (Response, expected, None, None), "{line}");
+    }
+    assert_eq!(told(r#"{"jsonrpc":"2.0","id":1,"id":2}"#), (Noise, None, None, None));
     assert_eq!(shape(r#"{"jsonrpc":"2.0","method":"a","x":1,"x":2}"#), Notification);
 }
 
 #[test]
 fn a_lone_id_is_kept_although_it_is_noise() {
     assert_eq!(told(r#"{"jsonrpc":"2.0","vendor":{},"id":3}"#), (Noise, Some("3".into()), None, None));
-    assert_eq!(told(r#"{"jsonrpc":"2.0","id":3,"method":"a","result":1}"#), (Noise, None, None, None));
+    assert_eq!(told(r#"{"jsonrpc":"2.0","id":3,"method":"a","result":1}"#), (Response, None, None, None));
 }
 
 #[test]
