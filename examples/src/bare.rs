@@ -5,11 +5,11 @@ use core::time::Duration;
 
 use acp_core::{
     Agent, AgentAction, CancelKind, Client, ClientAction, CommandError, Common, Config, ConfigError, Connection,
-    Origin, Outcome, Resolved, Role, Settlement, Timestamp, TurnEnd, TurnTicket, wire::StopReason,
+    Origin, Outcome, Resolved, Role, SessionKey, Settlement, Timestamp, TurnEnd, TurnKey, TurnTicket, wire::StopReason,
 };
 use serde_json::{Value, json};
 
-use crate::shape::{chunk, payload, text_block};
+use crate::shape::{chunk, payload, permission, text_block};
 
 /// What the agent says to every prompt, a word at a time.
 pub const WORDS: [&str; 5] = ["One ", "word ", "at ", "a ", "time."];
@@ -61,6 +61,14 @@ impl<R: Role, H: Host<R>> End<R, H> {
             self.host.act(&mut self.conn, action, now)?;
         }
     }
+}
+
+/// Whether nothing is open, held, armed or waiting to be written. Sessions may be there.
+#[must_use]
+pub fn is_idle<R: Role>(conn: &Connection<R>) -> bool {
+    let open = conn.unresolved() + conn.unanswered().count();
+    let bytes = conn.queued_bytes() + conn.held_bytes();
+    open + bytes == 0 && conn.poll_timeout().is_none()
 }
 
 /// What an agent says to everything but prompts, which come back with their cancels: it opens what it is asked to open,
@@ -220,6 +228,62 @@ impl Host<Client> for Asker {
                 client.close(now);
             }
             // A permission, for one: nobody is here to ask.
+            other => drop(client.decline(other, now)),
+        }
+        Ok(())
+    }
+}
+
+/// An agent that streams three words, asks for permission, and waits.
+#[derive(Debug, Default)]
+pub struct Asking {
+    turn: Option<TurnTicket>,
+}
+
+impl Host<Agent> for Asking {
+    fn act(&mut self, agent: &mut Connection<Agent>, action: AgentAction, now: Timestamp) -> Result<(), CommandError> {
+        match welcome(agent, action, now)? {
+            Some(AgentAction::Prompt { ticket, .. }) => {
+                for word in ["Three ", "words ", "only."] {
+                    agent.update(&ticket, &payload(chunk("agent_message_chunk", word)), now)?;
+                }
+                agent.request_in(&ticket, "session/request_permission", &permission(), None, now)?;
+                self.turn = Some(ticket);
+            }
+            Some(AgentAction::AbortTurn { .. }) => {
+                if let Some(turn) = self.turn.take() {
+                    agent.end_turn(turn, &TurnEnd::Stop(StopReason::EndTurn), now);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A client that waits, and decides nothing: it keeps what its owner needs for the next step.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    /// The session that was opened.
+    pub session: Option<SessionKey>,
+    /// The turn in which permission was asked for.
+    pub asked: Option<TurnKey>,
+    /// How the turn ended.
+    pub settlement: Option<Settlement>,
+}
+
+impl Host<Client> for Waiting {
+    fn act(
+        &mut self,
+        client: &mut Connection<Client>,
+        action: ClientAction,
+        now: Timestamp,
+    ) -> Result<(), CommandError> {
+        match action {
+            ClientAction::Common(Common::Resolved(resolved)) => self.session = resolved.session,
+            // The ticket may go: the cancel answers what is open.
+            ClientAction::PermissionRequested { turn, .. } => self.asked = turn,
+            ClientAction::TurnEnded { settlement, .. } => self.settlement = Some(settlement),
             other => drop(client.decline(other, now)),
         }
         Ok(())

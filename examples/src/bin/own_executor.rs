@@ -20,10 +20,10 @@ use std::{
     time::Instant,
 };
 
-use acp_core::{Frame, Role, Timestamp};
+use acp_core::{Role, Timestamp};
 use acp_examples::{
     bare::{Asker, End, Host, Talker},
-    pipe::Pipe,
+    pipe::{Pipe, advance},
 };
 use bytes::Bytes;
 
@@ -37,11 +37,10 @@ impl Wake for Number {
     }
 }
 
-/// What tasks wait for: a time, or bytes that move.
+/// The tasks that wait: for bytes to move, and for a time if they say so.
 struct World {
     started: Instant,
-    alarms: RefCell<Vec<(Timestamp, Waker)>>,
-    waiting: RefCell<Vec<Waker>>,
+    waiting: RefCell<Vec<(Waker, Option<Timestamp>)>>,
 }
 
 impl World {
@@ -49,12 +48,19 @@ impl World {
         Timestamp::from_elapsed(self.started.elapsed())
     }
 
-    /// Sleeps until the first alarm, and wakes whose time has come.
+    /// This task waits. It does so once, however often it has looked in vain.
+    fn wait(&self, task: &Waker, due: Option<Timestamp>) {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.retain(|(other, _)| !other.will_wake(task));
+        waiting.push((task.clone(), due));
+    }
+
+    /// Sleeps until the first time that one waits for, and wakes those whose time has come.
     fn sleep(&self) {
-        let first = self.alarms.borrow().iter().map(|(at, _)| *at).min();
-        thread::sleep(first.map_or(Duration::MAX, |at| at.saturating_duration_since(self.now())));
-        let due: Vec<_> = self.alarms.borrow_mut().extract_if(.., |(at, _)| *at <= self.now()).collect();
-        due.into_iter().for_each(|(_, waker)| waker.wake());
+        let first = self.waiting.borrow().iter().filter_map(|(_, due)| *due).min();
+        thread::sleep(first.map_or(Duration::MAX, |due| due.saturating_duration_since(self.now())));
+        let due = |due: Option<Timestamp>| due.is_some_and(|due| due <= self.now());
+        self.waiting.borrow_mut().extract_if(.., |(_, at)| due(*at)).for_each(|(task, _)| task.wake());
     }
 }
 
@@ -83,27 +89,18 @@ fn drive<R: Role>(
 ) -> impl Future<Output = ()> {
     let mut frame = Bytes::new();
     poll_fn(move |context| {
-        let (mut input, mut output) = (input.borrow_mut(), output.borrow_mut());
         loop {
             let now = world.now();
-            // A host that gives up takes the connection with it.
-            let due = end.step(now).inspect_err(|why| end.conn.handle_lost(&why.to_string(), now)).unwrap_or_default();
-            if frame.is_empty() {
-                frame = end.conn.poll_transmit().map(Frame::into_line).unwrap_or_default();
-            }
-            let wrote = output.write(&mut frame);
-            let read = input.read(&mut end.conn, now);
-            let over = frame.is_empty() && end.conn.is_closed();
-            if over {
-                output.close();
-            } else if !wrote && !read {
-                world.waiting.borrow_mut().push(context.waker().clone());
-                world.alarms.borrow_mut().extend(due.map(|at| (at, context.waker().clone())));
-                return Poll::Pending;
-            }
-            world.waiting.take().into_iter().for_each(Waker::wake);
-            if over {
-                return Poll::Ready(());
+            let pipes = [&mut *input.borrow_mut(), &mut *output.borrow_mut()];
+            match advance(end, pipes, &mut frame, now) {
+                Ok((false, _)) if frame.is_empty() && end.conn.is_closed() => return Poll::Ready(()),
+                Ok((false, due)) => {
+                    world.wait(context.waker(), due);
+                    return Poll::Pending;
+                }
+                Ok((true, _)) => world.waiting.take().into_iter().for_each(|(task, _)| task.wake()),
+                // A host that gives up takes the connection with it.
+                Err(why) => end.conn.handle_lost(&why.to_string(), now),
             }
         }
     })
@@ -113,7 +110,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let enough = env::args().nth(1).map(|words| words.parse()).transpose()?;
     let (mut client, mut agent) = (Asker::begin(enough)?, Talker::begin(Duration::from_millis(10))?);
     let (there, back) = (RefCell::new(Pipe::new(7)), RefCell::new(Pipe::new(7)));
-    let world = World { started: Instant::now(), alarms: RefCell::default(), waiting: RefCell::default() };
+    let world = World { started: Instant::now(), waiting: RefCell::default() };
     let at_client = drive(&mut client, [&back, &there], &world);
     let at_agent = drive(&mut agent, [&there, &back], &world);
     run([Box::pin(at_client), Box::pin(at_agent)], &world);

@@ -34,16 +34,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let opened = client.request("session/new", Some(payload(json!({ "cwd": "/", "mcpServers": [] }))), None)?.await;
     let session = opened.session.ok_or("no session")?;
     let turn = client.prompt(session, &payload(json!([text_block("Tell me everything.")])))?;
-    let (mut heard, mut cancelled) = (0, None);
+    let (mut heard, mut late, mut cancelled) = (0, 0, None);
     let settlement = loop {
         match actions.next().await.ok_or("the agent is gone")? {
-            ClientAction::Update { .. } => {
+            ClientAction::Update { .. } if cancelled.is_none() => {
                 heard += 1;
                 if heard == ENOUGH {
                     cancelled = Some(Instant::now());
                     turn.stop();
                 }
             }
+            // What was on its way when the cancel was sent.
+            ClientAction::Update { .. } => late += 1,
             ClientAction::TurnEnded { settlement, .. } => break settlement,
             other => drop(client.decline(other)),
         }
@@ -51,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let cancelled = cancelled.ok_or("the turn ended before the cancel")?;
     let answered = cancelled.elapsed();
     let dropped = source.await??.saturating_duration_since(cancelled);
-    println!("heard {heard} words, then cancelled");
+    println!("heard {heard} words, then cancelled; {late} more were on their way");
     println!("the source saw its connection end after {:.3} ms", dropped.as_secs_f64() * 1e3);
     println!("the turn was answered after {:.3} ms: {settlement:?}", answered.as_secs_f64() * 1e3);
     if settlement == Settlement::Cancelled { Ok(()) } else { Err("the turn was not cancelled".into()) }
