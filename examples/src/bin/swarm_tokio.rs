@@ -37,7 +37,7 @@ struct Pair {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let count = env::args().nth(1).map_or(Ok(10_000), |count| count.parse())?;
-    let (mut pairs, mut drivers) = (Vec::with_capacity(count), JoinSet::new());
+    let (mut pairs, mut drivers, mut hosts) = (Vec::with_capacity(count), JoinSet::new(), JoinSet::new());
     let whole = Scales::read();
     let mut scales = whole;
     println!("both ends of {count} connections, each:");
@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         drivers.spawn(driver);
         let (agent, to_agent, driver) = acp_tokio::agent(agent_reader, agent_writer, Config::agent())?;
         drivers.spawn(driver);
-        tokio::spawn(act(agent.clone(), to_agent));
+        hosts.spawn(act(agent.clone(), to_agent));
         pending.push(client.initialize(&Payload::EMPTY)?);
         pairs.push(Pair { client, actions, agent, turn: None });
     }
@@ -94,8 +94,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     pairs.iter().for_each(|pair| pair.client.close());
     let ended = drivers.join_all().await.len();
+    hosts.join_all().await;
     drop((pairs, pending, sessions));
-    tokio::task::yield_now().await; // the agents' loops see the end
     println!("{}", scales.weigh("closed and dropped, more", count));
     println!(
         "of {count}: {cancelled} cancelled, {idle} idle afterwards, {} closed; left: {} B",
