@@ -1,1 +1,4 @@
 //! Tools of the proof: what the tests share.
+
+pub mod agent;
+pub mod words;

@@ -21,7 +21,30 @@ use crate::{
     },
 };
 
+/// What only an agent keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AgentState {
+    /// Whether a login has to come first.
+    pub(super) auth_required: bool,
+}
+
 impl Connection<Agent> {
+    /// Whether a login has to come first. While it has, requests that open a session (new, load, resume, fork) and
+    /// prompts are answered -32000 without asking the host; what runs goes on, and may be cancelled and closed.
+    ///
+    /// Off at first, because most agents need none. Who logs in, and when that is no longer good, the host knows alone:
+    /// switch it on before `initialize` is answered or when a login expires, and off before a good `authenticate` is
+    /// answered, so that what the client sends upon the answer passes.
+    pub const fn set_auth_required(&mut self, required: bool) {
+        self.role.auth_required = required;
+    }
+
+    /// Whether a login has to come first: see [`set_auth_required`](Self::set_auth_required).
+    #[must_use]
+    pub const fn auth_required(&self) -> bool {
+        self.role.auth_required
+    }
+
     /// Answers `initialize`: from here on, everything else may pass. `result` is an object without `protocolVersion`,
     /// which the core adds; its `agentCapabilities` decide which methods reach the host.
     ///

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::{
     Connection, Role,
+    agent::AgentState,
     answer::Duty,
     call::Call,
     hooks::Hooks,
@@ -30,7 +31,7 @@ impl Role for Agent {
 }
 
 impl Hooks for Agent {
-    type State = ();
+    type State = AgentState;
 
     fn on_request(conn: &mut Connection<Self>, key: IncomingKey, method: MethodName, params: Option<Payload>) {
         let Some(known) = method.known() else {
@@ -41,6 +42,7 @@ impl Hooks for Agent {
         };
         let params = params.unwrap_or(Payload::EMPTY);
         let answer = match known {
+            _ if conn.role.auth_required && known.needs_login() => Err(login_first(known)),
             Method::Initialize => conn.receive_initialize(key, params),
             Method::SessionNew => conn.receive_open(key, known, None, params),
             Method::SessionLoad | Method::SessionResume | Method::SessionFork => {
@@ -309,6 +311,10 @@ impl Connection<Agent> {
             self.tell(AgentAction::CloseSession { ticket: Ticket { key }, session });
         }
     }
+}
+
+fn login_first(method: Method) -> ErrorObject {
+    ErrorObject::new(code::AUTH_REQUIRED, format!("`{}` needs a login: authenticate first", method.name()))
 }
 
 fn no_session_id() -> ErrorObject {
