@@ -90,7 +90,8 @@ pub struct Config {
     /// 30 s; repeated cancels do not extend it. `None`: never.
     pub force_cancelled: Option<Duration>,
     /// Agent: how long `fs/*` and `terminal/*` requests to the client may take. Default 30 s, because a machine answers
-    /// them. Permissions and elicitations have no limit: a person does.
+    /// them. `terminal/wait_for_exit` has no limit, since it waits for a program, which takes its time; permissions and
+    /// elicitations have none, since a person answers them.
     pub client_request: Option<Duration>,
     /// Agent: how long closing a session waits for its turns. Default 5 s.
     pub close_session: Duration,

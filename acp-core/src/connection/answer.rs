@@ -32,6 +32,8 @@ pub(super) enum Duty {
     Open { method: Method, session: Option<SessionKey>, fresh: bool },
     /// The end of a session; the host is told once its turns are over.
     Close { session: SessionKey, told: bool },
+    /// The end of a stored session, which may be open here as well.
+    Delete { session: Option<SessionKey> },
     /// The end of a prompt turn.
     Prompt(TurnKey),
     /// A decision among these options.

@@ -3,7 +3,7 @@
 use alloc::format;
 use core::time::Duration;
 
-use super::{Connection, Role, answer::Duty};
+use super::{Connection, Role};
 use crate::{
     action::{CancelCause, Cancellation, Common, Delivery, Outcome, Resolved},
     error::{CommandError, Misuse, Refused},
@@ -273,15 +273,8 @@ impl<R: Role> Connection<R> {
         now: crate::Timestamp,
     ) -> Result<Delivery, Refused<Ticket>> {
         self.advance(now);
-        let closes = match self.duty(ticket.key) {
-            Some(Duty::Close { session, .. }) if answer.is_ok() => Some(*session),
-            _ => None,
-        };
-        let delivery = self.answer(ticket.key, answer.as_ref());
-        if let Some(session) = closes {
-            self.forget_session(session);
-        }
-        Ok(delivery)
+        self.before_answer(ticket.key, answer.is_ok());
+        Ok(self.answer(ticket.key, answer.as_ref()))
     }
 
     /// Tells the core that a ticket was dropped: it answers in the host's place. A permission is `cancelled`, a turn

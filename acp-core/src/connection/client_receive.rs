@@ -8,7 +8,7 @@ use super::{
     call::{Call, Purpose},
     client::ClientState,
     hooks::Hooks,
-    turns::OUTCOME_CANCELLED,
+    turns::{OUTCOME_CANCELLED, Turn},
 };
 use crate::{
     action::{ClientAction, Common, Delivery, Offer, Origin, Outcome, PermissionOption, Settlement},
@@ -109,6 +109,10 @@ impl Hooks for Client {
     fn on_force_due(_: &mut Connection<Self>, _: TurnKey) {}
 
     fn on_close_due(_: &mut Connection<Self>, _: SessionKey) {}
+
+    fn on_turn_lost(_: &mut Connection<Self>, _: TurnKey, _: Turn) {}
+
+    fn on_session_ended(_: &mut Connection<Self>, _: SessionKey) {}
 
     fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool {
         conn.client_cancel_failed(frame)

@@ -13,8 +13,10 @@
 //! | `turns` | what both ends do about sessions and prompt turns |
 //! | `client`, `client_receive` | the client's commands, and what it makes of the agent's messages |
 //! | `agent`, `agent_receive` | the agent's commands, and what it makes of the client's messages |
+//! | `agent_end` | how the agent's turns and sessions end |
 
 mod agent;
+mod agent_end;
 mod agent_receive;
 mod answer;
 mod call;

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Connection, Role, answer::Duty};
+use super::{Connection, Role, answer::Duty, call::Call};
 use crate::{
     action::{CancelCause, Common, Delivery, Outcome},
     machine::{
@@ -18,7 +18,7 @@ use crate::{
 
 /// A prompt turn that is not over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Turn {
+pub struct Turn {
     pub(super) session: SessionKey,
     /// The prompt: the key of the peer's request, or the id of ours.
     pub(super) request: u64,
@@ -98,17 +98,45 @@ impl<R: Role> Connection<R> {
             (Outcome::Result(result), None) => {
                 v1::session_id(result).and_then(|id| self.sessions.intern(&id, Stage::Open))
             }
-            (_, Some(session)) if fresh => {
-                self.forget_session(session);
-                None
-            }
             (_, Some(session)) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
-                Some(session)
+                self.opening_failed(session, fresh);
+                (!fresh).then_some(session)
             }
             (_, None) => None,
+        }
+    }
+
+    /// A request to open a session came to nothing. `fresh`: the session was made for it, and goes with it.
+    pub(super) fn opening_failed(&mut self, session: SessionKey, fresh: bool) {
+        if fresh {
+            self.forget_session(session);
+        } else if let Some(session) = self.sessions.get_mut(session) {
+            session.stage = Stage::Open;
+        }
+    }
+
+    /// The host answers. If that ends a session, everything of it ends before the answer; a session that was to be closed
+    /// and is not is open again.
+    pub(super) fn before_answer(&mut self, key: IncomingKey, agreed: bool) {
+        match self.duty(key).cloned() {
+            Some(Duty::Close { session, .. }) if !agreed => self.opening_failed(session, false),
+            Some(Duty::Close { session, .. }) => R::on_session_ended(self, session),
+            // One that is being opened anew will be there for its opener.
+            Some(Duty::Delete { session: Some(session) })
+                if agreed && self.sessions.get(session).is_some_and(|session| session.stage != Stage::Opening) =>
+            {
+                R::on_session_ended(self, session);
+            }
+            _ => {}
+        }
+    }
+
+    /// Nobody here waits for what was asked in a session that is gone.
+    pub(super) fn resolve_session_calls(&mut self, session: SessionKey) {
+        let of = |call: &Call| call.session == Some(session);
+        let ids: SmallVec<[u64; 4]> = self.outgoing.iter().filter(|(_, call)| of(call)).map(|(id, _)| id).collect();
+        for id in ids {
+            self.resolve_own(id, Outcome::Cancelled(CancelCause::CloseSession));
         }
     }
 
@@ -145,8 +173,8 @@ impl<R: Role> Connection<R> {
                 self.answer_cancelled(key, OUTCOME_CANCELLED)
             }
             Some(Duty::Prompt(turn)) => R::end_for_host(self, turn, error),
-            Some(Duty::Open { session: Some(session), fresh: true, .. }) => {
-                self.forget_session(session);
+            Some(Duty::Open { session: Some(session), fresh, .. }) => {
+                self.opening_failed(session, fresh);
                 self.answer(key, Err(error))
             }
             Some(Duty::Initialize { .. }) => {
@@ -154,13 +182,11 @@ impl<R: Role> Connection<R> {
                 let _ = self.handshake.step(crate::machine::HandshakeInput::Withdraw);
                 self.answer(key, Err(error))
             }
-            Some(Duty::Close { session, .. }) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
+            Some(Duty::Close { .. }) => {
+                self.before_answer(key, false);
                 self.answer(key, Err(error))
             }
-            Some(Duty::Plain { .. } | Duty::Open { .. }) => self.answer(key, Err(error)),
+            Some(Duty::Plain { .. } | Duty::Open { .. } | Duty::Delete { .. }) => self.answer(key, Err(error)),
             None => Delivery::TooLate,
         }
     }
