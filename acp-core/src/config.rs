@@ -95,10 +95,22 @@ pub struct Config {
     pub client_request: Option<Duration>,
     /// Agent: how long closing a session waits for its turns. Default 5 s.
     pub close_session: Duration,
-    /// How long, after the end of the input or a local close, accepted requests may still be answered. Default 2 s.
+    /// How long, after the end of the input or a local close, accepted requests may still be answered; and then, how long
+    /// the peer may take for each message that waits to be written. Default 2 s.
     pub drain: Duration,
     /// Close after this long without any line, while nothing is open in either direction. Default `None`: people think.
     pub idle: Option<Duration>,
+    /// Report after this long without any line, while a request of ours is open and the peer does not wait for us:
+    /// [`Common::Silent`](crate::Common::Silent). Default `None`. It only reports: an agent may think for long.
+    pub silence: Option<Duration>,
+    /// Report after this long that a request of ours which was to be cancelled is still open:
+    /// [`Common::CancelUnconfirmed`](crate::Common::CancelUnconfirmed). Default `None`, since peers may ignore
+    /// `$/cancel_request`.
+    pub cancel_confirm: Option<Duration>,
+    /// Client: report after this long that a permission request is still open:
+    /// [`ClientAction::PermissionOverdue`](crate::ClientAction::PermissionOverdue). Default `None`: a dialog may stay
+    /// open for hours.
+    pub permission: Option<Duration>,
     /// The code for requests before, and a repetition of, `initialize`. Default -32002; the SDKs use -32600.
     pub not_initialized_code: i64,
     /// The code for a session that does not exist here. Default -32002 with `data.sessionId`.
@@ -114,7 +126,7 @@ pub struct Config {
 }
 
 /// Why a [`Config`] cannot be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// A limit of nothing would refuse everything.
@@ -126,6 +138,12 @@ pub enum ConfigError {
     /// No version, or version 0, which never was a released one.
     #[error("`versions` must name at least one protocol version, each above 0")]
     Versions,
+    /// A time in milliseconds that is none.
+    #[error("`{given}` is not a time: give milliseconds from 1 to 2147483647, as a whole number")]
+    Millis {
+        /// What was given.
+        given: Box<str>,
+    },
 }
 
 impl Config {
@@ -153,12 +171,28 @@ impl Config {
             close_session: Duration::from_secs(5),
             drain: Duration::from_secs(2),
             idle: None,
+            silence: None,
+            cancel_confirm: None,
+            permission: None,
             not_initialized_code: code::RESOURCE_NOT_FOUND,
             unknown_session_code: code::RESOURCE_NOT_FOUND,
             cascade: false,
             batches: Batches::Accept,
             methods: BTreeSet::new(),
         }
+    }
+
+    /// Sets [`client_request`](Self::client_request) from text, as a host reads it from its environment: whole
+    /// milliseconds from 1 to 2 147 483 647, which is what every runtime's timers can take.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError::Millis`]: zero, nonsense, or too long.
+    pub fn client_request_millis(mut self, text: &str) -> Result<Self, ConfigError> {
+        let millis = text.trim().parse::<u64>().ok().filter(|millis| (1..=2_147_483_647).contains(millis));
+        let millis = millis.ok_or_else(|| ConfigError::Millis { given: text.into() })?;
+        self.client_request = Some(Duration::from_millis(millis));
+        Ok(self)
     }
 
     /// Whether a connection can be built from it.
@@ -191,6 +225,9 @@ impl Config {
             ("close_session", Some(self.close_session)),
             ("drain", Some(self.drain)),
             ("idle", self.idle),
+            ("silence", self.silence),
+            ("cancel_confirm", self.cancel_confirm),
+            ("permission", self.permission),
         ];
         if let Some((name, _)) = times.into_iter().find(|(_, time)| *time == Some(Duration::ZERO)) {
             return Err(ConfigError::NoTime(name));
@@ -220,5 +257,11 @@ mod tests {
         assert_eq!(broken(|config| config.drain = Duration::ZERO), Err(ConfigError::NoTime("drain")));
         assert_eq!(broken(|config| config.idle = Some(Duration::ZERO)), Err(ConfigError::NoTime("idle")));
         assert_eq!(broken(|config| config.versions.clear()), Err(ConfigError::Versions));
+        for given in ["0", "-1", "1.5", "", "soon", "2147483648", "99999999999999999999"] {
+            let refused = Config::agent().client_request_millis(given);
+            assert_eq!(refused, Err(ConfigError::Millis { given: given.into() }));
+        }
+        let taken = Config::agent().client_request_millis(" 250 ").map(|config| config.client_request);
+        assert_eq!(taken, Ok(Some(Duration::from_millis(250))));
     }
 }

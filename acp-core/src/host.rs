@@ -1,7 +1,7 @@
 //! What an adapter looks at in an action before it hands it on: the same for every adapter, so it stands here.
 
 use crate::{
-    action::{AgentAction, ClientAction, Common, Resolved},
+    action::{AgentAction, ClientAction, Common, Outcome, Resolved, Settlement},
     ticket::{RequestKey, TurnKey},
 };
 
@@ -9,6 +9,9 @@ use crate::{
 pub trait HostAction: Sized {
     /// What it says about a turn's token.
     fn turn_signal(&self) -> Option<TurnSignal>;
+
+    /// The end of a turn of ours, as a copy for whoever awaits it, if `wanted` says so.
+    fn turn_ended(&self, wanted: impl FnOnce(TurnKey) -> bool) -> Option<(TurnKey, Settlement, Outcome)>;
 
     /// A resolved request, taken out for whoever awaits it if `wanted` says so; anything else comes back.
     ///
@@ -32,6 +35,15 @@ impl HostAction for ClientAction {
         None
     }
 
+    fn turn_ended(&self, wanted: impl FnOnce(TurnKey) -> bool) -> Option<(TurnKey, Settlement, Outcome)> {
+        match self {
+            Self::TurnEnded { turn, settlement, outcome, .. } if wanted(*turn) => {
+                Some((*turn, settlement.clone(), outcome.clone()))
+            }
+            _ => None,
+        }
+    }
+
     fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self> {
         match self {
             Self::Common(Common::Resolved(resolved)) if wanted(resolved.request) => Ok(resolved),
@@ -49,6 +61,10 @@ impl HostAction for AgentAction {
             }
             _ => None,
         }
+    }
+
+    fn turn_ended(&self, _: impl FnOnce(TurnKey) -> bool) -> Option<(TurnKey, Settlement, Outcome)> {
+        None
     }
 
     fn take_resolved(self, wanted: impl FnOnce(RequestKey) -> bool) -> Result<Resolved, Self> {

@@ -80,6 +80,7 @@ extern crate std;
 pub mod action;
 pub mod config;
 mod connection;
+mod desk;
 pub mod error;
 mod host;
 pub mod machine;
@@ -96,7 +97,8 @@ pub use action::{
     PermissionOption, Resolved, Settlement, TurnEnd,
 };
 pub use config::{Batches, Config, ConfigError, Limits};
-pub use connection::{Connection, Role};
+pub use connection::{Connection, Role, SessionPlan};
+pub use desk::{Desk, Wake};
 pub use error::{CloseReason, CommandError, Misuse, Refused, Violation};
 pub use host::{HostAction, TurnSignal};
 pub use machine::{CancelKind, Overlap};

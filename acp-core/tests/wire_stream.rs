@@ -13,7 +13,7 @@ fn frames<'a>(limit: usize, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<F
             frames.push(framed);
         }
         assert!(chunk.is_empty(), "`None` says that the input is used up");
-        assert!(deframer.held() <= limit.max(16 << 10) + 1);
+        assert!(deframer.held() <= (limit + 1).max(16 << 10));
     }
     frames.extend(deframer.finish());
     assert_eq!((deframer.held(), deframer.finish()), (0, None), "the end is the end");
@@ -91,6 +91,14 @@ fn the_limit_counts_neither_the_line_break_nor_the_mark() {
 }
 
 #[test]
+fn the_limit_counts_what_only_began_like_a_mark() {
+    for stream in [&b"\xef\xbb"[..], b"\xef\xbb\n", b"\xef\xbb\r"] {
+        assert!(matches!(whole(1, stream)[..], [Framed::TooLong(_)]), "{stream:?}");
+        assert!(matches!(whole(2, stream)[..], [Framed::Line(_)]), "{stream:?}");
+    }
+}
+
+#[test]
 fn the_line_after_one_that_is_too_long_is_read() {
     let request = format!("{{\"jsonrpc\":\"2.0\",\"params\":\"{}\",\"method\":\"x\",\"id\":7}}", "y".repeat(100));
     let frames = whole(50, format!("a\n{request}\nb\n").as_bytes());
@@ -112,7 +120,7 @@ fn a_line_of_256_mib_is_skipped_in_bounded_memory() {
         most = most.max(deframer.held());
     }
     assert!((15 << 20..=(16 << 20) + 1).contains(&most), "{most}");
-    assert!(deframer.held() < 16 << 10, "next to nothing is held once it is too long");
+    assert!(deframer.held() < 16 << 10, "not much is held once it is too long");
     let mut end = &b"\"}\nnext\n"[..];
     let Some(Framed::TooLong(oversized)) = deframer.next(&mut end) else { panic!() };
     assert_eq!((oversized.shape, oversized.id), (OversizedShape::Response, Some(Id::from(9))));

@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     select,
-    time::sleep_until,
+    time::{Instant, sleep_until},
 };
 
 use crate::shared::Shared;
@@ -35,30 +35,39 @@ pub(crate) async fn drive<R: Role>(
     let mut input = vec![0; PIECE].into_boxed_slice();
     let mut output = Bytes::new();
     let mut unflushed = false;
+    let mut give_up: Option<Instant> = None;
     let reason = loop {
         // Handing out output may be the last thing that the end waited for.
         if output.is_empty() {
-            output = shared.step(|state, _| gather(&mut state.conn));
+            output = shared.step(|state, now| {
+                // It has to know the time to tell a peer that reads slowly from one that does not read.
+                state.desk.conn().handle_timeout(now);
+                gather(state.desk.conn())
+            });
         }
-        let (wants_input, deadline, closed) = {
-            let state = shared.lock();
-            let deadline = state.conn.poll_timeout().map(|deadline| state.instant(deadline.at));
-            let closed = state.conn.is_closed().then(|| state.conn.close_reason().cloned());
-            (state.wants_input(), deadline, closed)
+        let (wants_input, mut deadline, closed, drain) = {
+            let mut state = shared.lock();
+            state.writing = unflushed || !output.is_empty();
+            let view = state.desk.view();
+            let deadline = view.poll_timeout().map(|deadline| state.instant(deadline.at));
+            let closed = view.is_closed().then(|| view.close_reason().cloned());
+            (state.desk.wants_input(), deadline, closed, view.config().drain)
         };
-        if output.is_empty()
-            && !unflushed
-            && let Some(reason) = closed
-        {
-            break reason.unwrap_or(CloseReason::Local);
+        if let Some(reason) = closed {
+            // What was handed out last is still written, if the peer takes it in time.
+            let until = *give_up.get_or_insert_with(|| Instant::now() + drain);
+            if (output.is_empty() && !unflushed) || Instant::now() >= until {
+                break reason.unwrap_or(CloseReason::Local);
+            }
+            deadline = Some(until);
         }
         shared.wake_senders();
         select! {
             read = reader.read(&mut input), if wants_input => match read {
-                Ok(0) => shared.step(|state, now| state.conn.handle_eof(now)),
-                Ok(n) => shared.step(|state, now| state.conn.handle_input(input.get(..n).unwrap_or_default(), now)),
+                Ok(0) => shared.step(|state, now| state.desk.conn().handle_eof(now)),
+                Ok(n) => shared.step(|state, now| state.desk.conn().handle_input(input.get(..n).unwrap_or_default(), now)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => shared.step(|state, now| state.conn.handle_lost(&format!("reading: {error}"), now)),
+                Err(error) => shared.step(|state, now| state.desk.conn().handle_lost(&format!("reading: {error}"), now)),
             },
             // One branch: `select!` borrows what it does not take, too.
             wrote = async {
@@ -69,6 +78,7 @@ pub(crate) async fn drive<R: Role>(
                 Ok(n) => {
                     output.advance(n);
                     unflushed = true;
+                    give_up = None;
                 }
                 Err(error) => lose(shared, &mut output, &mut unflushed, &error),
             },
@@ -78,7 +88,7 @@ pub(crate) async fn drive<R: Role>(
                     Some(at) => sleep_until(at).await,
                     None => core::future::pending().await,
                 }
-            } => shared.step(|state, now| state.conn.handle_timeout(now)),
+            } => shared.step(|state, now| state.desk.conn().handle_timeout(now)),
         }
     };
     // The peer sees the end of our stream; that it may be gone already is no news.
@@ -90,7 +100,7 @@ pub(crate) async fn drive<R: Role>(
 fn lose<R: Role>(shared: &Shared<R>, output: &mut Bytes, unflushed: &mut bool, error: &io::Error) {
     output.clear();
     *unflushed = false;
-    shared.step(|state, now| state.conn.handle_lost(&format!("writing: {error}"), now));
+    shared.step(|state, now| state.desk.conn().handle_lost(&format!("writing: {error}"), now));
 }
 
 /// Takes the frames that are ready, as many as one write may carry. A large one goes as it is.

@@ -1,21 +1,19 @@
 //! The host's end: a handle that can be cloned and used from any task, and the one stream of actions.
 
-use core::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use core::time::Duration;
 use std::sync::Arc;
 
-use acp_core::{
-    Agent, CancelKind, Cancellation, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
-    InitializeTicket, Outcome, Payload, PermissionTicket, Refused, RequestKey, Resolved, Role, Scope, SessionKey,
-    SessionTicket, Ticket, Timestamp, TurnKey,
-};
 use tokio::sync::oneshot;
 
-use crate::shared::Shared;
+use crate::{
+    Pending, PromptTurn,
+    shared::{Shared, State},
+};
+use acp_core::{
+    Agent, CancelKind, Cancellation, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
+    InitializeTicket, Payload, PermissionTicket, Refused, RequestKey, Role, Scope, SessionKey, SessionTicket, Ticket,
+    Timestamp, TurnKey,
+};
 
 /// Bytes waiting to be written, above which [`Handle::room`] waits: low enough that a cancel's answer is never behind
 /// much, high enough to keep a pipe busy.
@@ -36,7 +34,7 @@ impl<R: Role> Clone for Handle<R> {
 impl<R: Role> Shared<R> {
     /// Lets those go on that wait for room, if there is some.
     pub(crate) fn wake_senders(&self) {
-        if self.lock().conn.queued_bytes() <= MARK {
+        if self.lock().desk.view().queued_bytes() <= MARK {
             self.room.notify_waiters();
         }
     }
@@ -45,7 +43,7 @@ impl<R: Role> Shared<R> {
 impl<R: Role> Handle<R> {
     /// Any command or gauge of the core, with the time it needs. It must not block: the connection is locked meanwhile.
     pub fn with<T>(&self, act: impl FnOnce(&mut Connection<R>, Timestamp) -> T) -> T {
-        self.shared.with(|state, now| act(&mut state.conn, now))
+        self.shared.with(|state, now| act(state.desk.conn(), now))
     }
 
     /// Sends a request, and gives a future of its outcome: see [`Connection::request`].
@@ -82,8 +80,10 @@ impl<R: Role> Handle<R> {
         send: impl FnOnce(&mut Connection<R>, Timestamp) -> Result<RequestKey, CommandError>,
     ) -> Result<Pending<R>, CommandError> {
         self.shared.with(|state, now| {
-            let request = send(&mut state.conn, now)?;
-            Ok(Pending { request, outcome: state.wait_for(request), handle: self.clone() })
+            let request = send(state.desk.conn(), now)?;
+            let (waiter, outcome) = oneshot::channel();
+            state.desk.await_request(request, waiter);
+            Ok(Pending { request, outcome, handle: self.clone() })
         })
     }
 
@@ -97,18 +97,27 @@ impl<R: Role> Handle<R> {
 
     /// Waits until little enough is queued to be written, or the connection is over.
     pub async fn room(&self) {
+        self.when(|state| state.desk.view().queued_bytes() <= MARK).await;
+    }
+
+    async fn when(&self, ready: impl Fn(&State<R>) -> bool) {
         loop {
             let mut woken = core::pin::pin!(self.shared.room.notified());
             // Listen first, look second: what changes in between is not missed.
             woken.as_mut().enable();
             {
                 let state = self.shared.lock();
-                if state.done || state.conn.queued_bytes() <= MARK {
+                if state.done || ready(&state) {
                     return;
                 }
             }
             woken.await;
         }
+    }
+
+    /// Waits until everything that was queued so far is written and flushed, or the connection is over.
+    pub async fn flush(&self) {
+        self.when(|state| state.desk.view().queued_bytes() == 0 && !state.writing).await;
     }
 
     /// Begins the end: see [`Connection::close`]. [`closed`](Self::closed) tells when it is over.
@@ -124,7 +133,7 @@ impl<R: Role> Handle<R> {
             {
                 let state = self.shared.lock();
                 if state.done {
-                    return state.conn.close_reason().cloned().unwrap_or(CloseReason::Local);
+                    return state.desk.view().close_reason().cloned().unwrap_or(CloseReason::Local);
                 }
             }
             woken.await;
@@ -135,13 +144,13 @@ impl<R: Role> Handle<R> {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         let state = self.shared.lock();
-        state.done || state.conn.is_closed()
+        state.done || state.desk.view().is_closed()
     }
 
     /// The agent's id of a session.
     #[must_use]
     pub fn session_id(&self, session: SessionKey) -> Option<String> {
-        self.shared.lock().conn.session_id(session).map(str::to_owned)
+        self.shared.lock().desk.view().session_id(session).map(str::to_owned)
     }
 }
 
@@ -155,13 +164,18 @@ impl Handle<Client> {
         self.pending(|conn, now| conn.initialize(params, now))
     }
 
-    /// Begins a prompt turn: see [`Connection::prompt`].
+    /// Begins a prompt turn, and gives it into your hands: see [`Connection::prompt`] and [`PromptTurn`].
     ///
     /// # Errors
     ///
     /// [`CommandError`]: nothing was sent.
-    pub fn prompt(&self, session: SessionKey, content: &Payload) -> Result<TurnKey, CommandError> {
-        self.with(|conn, now| conn.prompt(session, content, None, now))
+    pub fn prompt(&self, session: SessionKey, content: &Payload) -> Result<PromptTurn, CommandError> {
+        self.shared.with(|state, now| {
+            let turn = state.desk.conn().prompt(session, content, None, now)?;
+            let (waiter, ended) = oneshot::channel();
+            state.desk.await_prompt(turn, waiter);
+            Ok(PromptTurn::new(self.clone(), turn, ended))
+        })
     }
 
     /// Cancels a turn: see [`Connection::cancel_turn`].
@@ -233,43 +247,9 @@ impl Handle<Agent> {
     }
 }
 
-/// A request under way: a future of what becomes of it. Dropping it only stops waiting.
-#[derive(Debug)]
-#[must_use = "the outcome of a request is worth looking at"]
-pub struct Pending<R: Role> {
-    request: RequestKey,
-    outcome: oneshot::Receiver<Resolved>,
-    handle: Handle<R>,
-}
-
-impl<R: Role> Pending<R> {
-    /// Names the request.
-    #[must_use]
-    pub const fn key(&self) -> RequestKey {
-        self.request
-    }
-
-    /// Asks the peer to cancel it: see [`Connection::cancel_request`]. The future still gives the outcome.
-    pub fn cancel(&self) {
-        // The key is one of this connection's: it cannot be refused.
-        let _ = self.handle.with(|conn, now| conn.cancel_request(self.request, now));
-    }
-}
-
-impl<R: Role> Future for Pending<R> {
-    type Output = Resolved;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Resolved> {
-        let request = self.request;
-        Pin::new(&mut self.outcome).poll(cx).map(|resolved| {
-            // The driver was dropped: nobody will tell.
-            resolved.unwrap_or(Resolved { request, session: None, outcome: Outcome::Closed })
-        })
-    }
-}
-
 /// Everything the host is told, in the order of the wire. One task takes it; when it falls behind by
-/// [`Limits::actions`](acp_core::Limits::actions), the driver stops reading.
+/// [`Limits::actions`](acp_core::Limits::actions), the driver stops reading. Dropped, it leaves nobody waiting: whatever
+/// is told from then on is declined.
 #[derive(Debug)]
 pub struct Actions<R: Role> {
     pub(crate) shared: Arc<Shared<R>>,
@@ -278,12 +258,14 @@ pub struct Actions<R: Role> {
 impl<R: Role> Actions<R> {
     /// The next action; `None` once the end has been told. It may be dropped half-way: nothing is lost.
     pub async fn next(&mut self) -> Option<R::Action> {
+        // A host that takes one action after the other lets the driver in between, also on a single thread.
+        tokio::task::coop::consume_budget().await;
         loop {
             {
                 let mut state = self.shared.lock();
-                if let Some(action) = state.inbox.pop_front() {
+                if let Some(action) = state.next_action() {
                     // The driver may have stopped reading because of this one.
-                    if state.inbox.len() + 1 == state.conn.config().limits.actions {
+                    if state.desk.reads_again() {
                         self.shared.work.notify_one();
                     }
                     return Some(action);
@@ -294,5 +276,11 @@ impl<R: Role> Actions<R> {
             }
             self.shared.told.notified().await;
         }
+    }
+}
+
+impl<R: Role> Drop for Actions<R> {
+    fn drop(&mut self) {
+        self.shared.with(|state, _| state.desk.deafen());
     }
 }

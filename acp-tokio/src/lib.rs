@@ -7,6 +7,8 @@
 
 mod driver;
 mod handle;
+mod launch;
+mod pending;
 pub mod process;
 mod shared;
 pub mod stdio;
@@ -19,7 +21,9 @@ use acp_core::{Agent, Client, CloseReason, Config, ConfigError, Connection, Role
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use self::{
-    handle::{Actions, Handle, Pending},
+    handle::{Actions, Handle},
+    launch::{Ending, Running, launch},
+    pending::{Pending, PromptTurn},
     process::{AgentProcess, Ended, Grace, Pipes},
     stdio::{Stdin, Stdout, stdio, terminated},
     turn::Turn,
@@ -54,6 +58,20 @@ pub fn agent(
     connect(reader, writer, config)
 }
 
+/// Takes what the environment says into a configuration: `ACP_CLIENT_RPC_TIMEOUT_MS`, for how long an agent waits for
+/// the client to answer `fs/*` and `terminal/*`.
+///
+/// # Errors
+///
+/// The variable holds zero, or no whole number of milliseconds.
+pub fn config_from_env(config: Config) -> Result<Config, ConfigError> {
+    match std::env::var("ACP_CLIENT_RPC_TIMEOUT_MS") {
+        Ok(millis) => config.client_request_millis(&millis),
+        Err(std::env::VarError::NotPresent) => Ok(config),
+        Err(std::env::VarError::NotUnicode(given)) => config.client_request_millis(&given.to_string_lossy()),
+    }
+}
+
 fn connect<R: Role>(
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
@@ -64,3 +82,8 @@ fn connect<R: Role>(
     let actions = Actions { shared: shared.clone() };
     Ok((handle, actions, driver::drive(shared, reader, writer)))
 }
+
+/// The programs of the README are compiled as they stand there.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -1,19 +1,21 @@
-//! What the driver, the handles and the host's stream of actions share: the connection, and who waits for what.
+//! What the driver, the handles and the host's stream of actions share: the connection, behind a lock.
 //!
 //! The core takes commands in one call and answers at once, so they are made under a lock that is never held across an
 //! `await`: no command queue, and nothing that a slow reader, writer or host could hold up.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use acp_core::{Connection, HostAction, RequestKey, Resolved, Role, Timestamp, TurnKey, TurnSignal};
+use acp_core::{Connection, Desk, Outcome, Resolved, Role, Settlement, Timestamp, Wake};
 use tokio::{
     sync::{Notify, oneshot},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
+
+/// Who awaits the outcome of a request.
+pub(crate) type Waiter = oneshot::Sender<Resolved>;
+/// Who awaits the end of a prompt.
+pub(crate) type PromptWaiter = oneshot::Sender<(Settlement, Outcome)>;
 
 /// One connection, shared.
 #[derive(Debug)]
@@ -23,7 +25,7 @@ pub(crate) struct Shared<R: Role> {
     pub(crate) work: Notify,
     /// Wakes the host's stream: there is an action, or the end.
     pub(crate) told: Notify,
-    /// Wakes senders: the queue of output fell below the mark, or the connection ended.
+    /// Wakes senders: the queue of output fell below the mark or was flushed, or the connection ended.
     pub(crate) room: Notify,
     /// Wakes who waits for the end.
     pub(crate) over: Notify,
@@ -32,12 +34,10 @@ pub(crate) struct Shared<R: Role> {
 /// What is behind the lock.
 #[derive(Debug)]
 pub(crate) struct State<R: Role> {
-    pub(crate) conn: Connection<R>,
+    pub(crate) desk: Desk<R, Waiter, PromptWaiter, CancellationToken>,
     started: Instant,
-    /// Actions taken from the core, so that tokens fire at once, and not yet taken by the host.
-    pub(crate) inbox: VecDeque<R::Action>,
-    awaited: BTreeMap<RequestKey, oneshot::Sender<Resolved>>,
-    tokens: BTreeMap<TurnKey, CancellationToken>,
+    /// The driver holds bytes that are not written, or not flushed.
+    pub(crate) writing: bool,
     /// The driver is done: nothing will be told any more.
     pub(crate) done: bool,
 }
@@ -45,14 +45,7 @@ pub(crate) struct State<R: Role> {
 impl<R: Role> Shared<R> {
     pub(crate) fn new(conn: Connection<R>) -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::new(State {
-                conn,
-                started: Instant::now(),
-                inbox: VecDeque::new(),
-                awaited: BTreeMap::new(),
-                tokens: BTreeMap::new(),
-                done: false,
-            }),
+            state: Mutex::new(State { desk: Desk::new(conn), started: Instant::now(), writing: false, done: false }),
             work: Notify::new(),
             told: Notify::new(),
             room: Notify::new(),
@@ -77,7 +70,10 @@ impl<R: Role> Shared<R> {
         let mut state = self.lock();
         let now = state.now();
         let result = act(&mut state, now);
-        if state.take_actions() {
+        while let Some(wake) = state.desk.sort(now) {
+            state.carry_out(wake);
+        }
+        if state.desk.has_mail() {
             self.told.notify_one();
         }
         result
@@ -87,7 +83,7 @@ impl<R: Role> Shared<R> {
     pub(crate) fn finish(&self) {
         let mut state = self.lock();
         state.done = true;
-        state.awaited.clear();
+        state.desk.clear_waiters();
         drop(state);
         self.told.notify_one();
         self.room.notify_waiters();
@@ -106,47 +102,21 @@ impl<R: Role> State<R> {
         self.started + at.saturating_duration_since(Timestamp::ZERO)
     }
 
-    /// Whether the driver is to read more: the core wants it, and the host keeps up.
-    pub(crate) fn wants_input(&self) -> bool {
-        self.conn.wants_input() && self.inbox.len() < self.conn.config().limits.actions
-    }
-
-    /// Takes what the core tells: fires tokens, wakes who awaits a request, and leaves the rest to the host. Answers
-    /// whether the host has something to take.
-    fn take_actions(&mut self) -> bool {
-        let before = self.inbox.len();
-        while let Some(action) = self.conn.poll_action() {
-            match action.turn_signal() {
-                Some(TurnSignal::Begin(turn)) => drop(self.token(turn)),
-                Some(TurnSignal::Abort(turn)) => self.token(turn).cancel(),
-                None => {}
-            }
-            match action.take_resolved(|request| self.awaited.contains_key(&request)) {
-                Ok(resolved) => {
-                    if let Some(waiter) = self.awaited.remove(&resolved.request) {
-                        // Whoever asked may have stopped waiting.
-                        let _ = waiter.send(resolved);
-                    }
-                }
-                Err(action) => self.inbox.push_back(action),
-            }
+    /// Wakes whoever the core says. They may have stopped waiting, which is no news.
+    pub(crate) fn carry_out(&mut self, wake: Wake<Waiter, PromptWaiter>) {
+        match wake {
+            Wake::Answer(waiter, resolved) => drop(waiter.send(resolved)),
+            Wake::Prompt(waiter, settlement, outcome) => drop(waiter.send((settlement, outcome))),
+            Wake::Token(turn) => self.desk.token(turn).cancel(),
         }
-        self.inbox.len() > before
     }
 
-    pub(crate) fn wait_for(&mut self, request: RequestKey) -> oneshot::Receiver<Resolved> {
-        let (sender, receiver) = oneshot::channel();
-        self.awaited.insert(request, sender);
-        receiver
-    }
-
-    /// The token of a turn: fresh for each, and fired for good when the turn is aborted.
-    pub(crate) fn token(&mut self, turn: TurnKey) -> CancellationToken {
-        self.tokens.entry(turn).or_default().clone()
-    }
-
-    /// A turn is over: its token is not needed here any more, and was not fired by that.
-    pub(crate) fn forget_token(&mut self, turn: TurnKey) {
-        self.tokens.remove(&turn);
+    /// Takes the next action for the host.
+    pub(crate) fn next_action(&mut self) -> Option<R::Action> {
+        let (action, wake) = self.desk.take();
+        if let Some(wake) = wake {
+            self.carry_out(wake);
+        }
+        action
     }
 }

@@ -26,7 +26,7 @@ impl Handle<Agent> {
     /// Takes charge of a turn, from the ticket of [`AgentAction::Prompt`](acp_core::AgentAction::Prompt).
     pub fn turn(&self, ticket: TurnTicket) -> Turn {
         let (turn, session) = (ticket.turn(), ticket.session());
-        let token = self.shared.lock().token(turn);
+        let token = self.shared.lock().desk.token(turn).clone();
         Turn { agent: self.clone(), ticket: Some(ticket), turn, session, token }
     }
 }
@@ -93,8 +93,8 @@ impl Turn {
     fn finish(&mut self, end: &TurnEnd) -> Delivery {
         let Some(ticket) = self.ticket.take() else { return Delivery::TooLate };
         self.agent.shared.with(|state, now| {
-            state.forget_token(self.turn);
-            state.conn.end_turn(ticket, end, now)
+            state.desk.forget_token(self.turn);
+            state.desk.conn().end_turn(ticket, end, now)
         })
     }
 }
@@ -103,8 +103,8 @@ impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
             self.agent.shared.with(|state, now| {
-                state.forget_token(self.turn);
-                state.conn.abandon(ticket.key(), now)
+                state.desk.forget_token(self.turn);
+                state.desk.conn().abandon(ticket.key(), now)
             });
         }
     }

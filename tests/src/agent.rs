@@ -1,8 +1,9 @@
-//! A bench for the agent's end: lines of the wire in, and what came out of it in words that fit on one line.
+//! A bench with an agent and its host, who keeps the tickets: lines of the wire in, and what came out of it in words that
+//! fit on one line.
 //! [`words`](crate::words) says how.
 
+use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
 
 use acp_core::{
     Agent, AgentAction, CommandError, Common, Config, Connection, Deadline, Delivery, ErrorObject, InitializeTicket,
@@ -11,6 +12,7 @@ use acp_core::{
 };
 use serde_json::{Value, json};
 
+use crate::bench::{agent_capabilities, client_capabilities, payload};
 use crate::words::{action_in_words, frame_in_words};
 
 /// One agent under test, its clock, and the tickets that its host holds.
@@ -39,35 +41,16 @@ pub struct Held {
     pub known: BTreeMap<u64, TurnKey>,
 }
 
-/// Everything an agent can offer.
+/// The result of `initialize` of an agent that offers everything.
 #[must_use]
 pub fn every_capability() -> Value {
-    json!({ "agentCapabilities": {
-        "loadSession": true,
-        "sessionCapabilities": { "resume": {}, "list": {}, "delete": {}, "close": {}, "fork": {} },
-        "auth": { "logout": {} },
-    } })
+    json!({ "agentCapabilities": agent_capabilities() })
 }
 
-/// Everything a client can offer.
+/// The params of `initialize` of a client that offers everything.
 #[must_use]
 pub fn every_client_capability() -> Value {
-    json!({
-        "protocolVersion": 1,
-        "clientCapabilities": {
-            "fs": { "readTextFile": true, "writeTextFile": true }, "terminal": true, "elicitation": { "form": {} },
-        },
-    })
-}
-
-/// JSON as a payload.
-///
-/// # Panics
-///
-/// Never: what is JSON already is a payload.
-#[must_use]
-pub fn payload(value: Value) -> Payload {
-    Payload::try_from(value).expect("a value is JSON")
+    json!({ "protocolVersion": 1, "clientCapabilities": client_capabilities() })
 }
 
 /// A chunk of text, as an update.

@@ -336,7 +336,7 @@ fn nothing_of_a_turn_follows_its_answer() {
     assert_eq!(bench.ask(bench.turn(1), "fs/read_text_file"), Err(acp_core::CommandError::TurnOver));
     assert_eq!(bench.wire(), ["upd s1 agent_message_chunk", "upd s1 agent_message_chunk", "3: end_turn"]);
     let session = bench.session("s1");
-    let news = acp_tests::agent::payload(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "ask" }));
+    let news = acp_tests::bench::payload(json!({ "sessionUpdate": "current_mode_update", "currentModeId": "ask" }));
     assert_eq!(bench.conn.update(session, &news, bench.now), Ok(Delivery::Queued), "the session's own news may");
     assert_eq!(bench.wire(), ["upd s1 current_mode_update"]);
 }
@@ -345,7 +345,7 @@ fn nothing_of_a_turn_follows_its_answer() {
 fn work_without_a_prompt_reports_and_asks_and_a_cancel_is_told() {
     let mut bench = AgentBench::ready();
     let session = bench.session("s1");
-    let update = acp_tests::agent::payload(chunk("by myself"));
+    let update = acp_tests::bench::payload(chunk("by myself"));
     assert_eq!(bench.conn.update(session, &update, bench.now), Ok(Delivery::Queued));
     let asked = bench.ask_permission(session).expect("sent");
     assert_eq!(bench.wire(), ["upd s1 agent_message_chunk", "ask 1 session/request_permission"]);

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use acp_core::{Config, Delivery, error::Misuse, wire::StopReason};
-use acp_tests::agent::{AgentBench, chunk, payload};
+use acp_tests::agent::{AgentBench, chunk};
+use acp_tests::bench::payload;
 use serde_json::json;
 
 fn none() -> Vec<String> {

@@ -192,7 +192,7 @@ fn a_cancel_is_known_on_the_input_that_brought_it_however_much_waits_to_be_writt
     bench.told();
     let turn = bench.turn(1);
     let asked = bench.ask_permission(turn).expect("queued");
-    let update = acp_tests::agent::payload(chunk("The reader is slow."));
+    let update = acp_tests::bench::payload(chunk("The reader is slow."));
     for _ in 0..UPDATES {
         assert_eq!(bench.conn.update(turn, &update, bench.now), Ok(Delivery::Queued));
     }

@@ -26,7 +26,7 @@ fn assert_over(bench: &mut AgentBench) {
     bench.wait(Duration::from_secs(1_000));
     if let Some(session) = bench.conn.find_session("s1") {
         assert_eq!(bench.ask(session, "fs/read_text_file"), Err(CommandError::Closed));
-        let update = acp_tests::agent::payload(chunk("late"));
+        let update = acp_tests::bench::payload(chunk("late"));
         assert_eq!(bench.conn.update(session, &update, bench.now), Ok(Delivery::TooLate));
     }
     while let Some(turn) = bench.held.turns.keys().next().copied() {

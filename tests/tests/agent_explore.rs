@@ -1,18 +1,19 @@
-//! Every order of the things that may happen around two prompts, on a real connection: after each step, and after an
-//! end that is brought about from each state reached, the rules of turns, requests and deadlines hold.
-//!
-//! A connection cannot be copied, since it holds tickets; so a state is the list of steps that leads to it, and is
-//! reached by taking them again. States that are equal in all that matters are entered once.
+//! Every order of the things that may happen around two prompts, on a real connection of the agent's: after each step, and
+//! after an end that is brought about from each state reached, the rules of turns, requests and deadlines hold.
 
 #[path = "agent_explore/observer.rs"]
 mod observer;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Duration;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+use core::panic::AssertUnwindSafe;
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
 use acp_core::{Config, Overlap, wire::StopReason};
 use acp_tests::agent::{AgentBench, chunk};
+use acp_tests::bench::payload;
+use acp_tests::explore::{Broken, Model, explore};
 use serde_json::json;
 
 use observer::Observer;
@@ -52,8 +53,6 @@ enum Event {
 struct Scope {
     overlap: Overlap,
     events: BTreeMap<Event, usize>,
-    /// At most this many steps.
-    depth: usize,
 }
 
 /// A connection and whoever watches it.
@@ -61,8 +60,22 @@ struct World {
     bench: AgentBench,
     observer: Observer,
     left: BTreeMap<Event, usize>,
+    past: Vec<Event>,
     bytewise: bool,
     eager: bool,
+}
+
+/// What decides about everything that can follow.
+impl Hash for World {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (&self.bench.conn, &self.bench.held, &self.left, self.observer.state()).hash(hasher);
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
 }
 
 impl World {
@@ -73,6 +86,7 @@ impl World {
             bench: AgentBench::with_sessions(config, &["s1"]),
             observer: Observer::new(scope.overlap),
             left: scope.events.clone(),
+            past: Vec::new(),
             bytewise,
             eager: !scope.events.contains_key(&Event::Write),
         }
@@ -104,13 +118,14 @@ impl World {
 
     /// Takes one step, and looks at all that follows.
     fn step(&mut self, event: Event) {
+        self.past.push(event);
         if let Some(left) = self.left.get_mut(&event) {
             *left = left.saturating_sub(1);
         }
         self.observer.before(event, &self.bench);
         self.act(event);
         let told = self.bench.told();
-        self.observer.told(event, &told, &self.bench);
+        self.observer.told(event, &told);
         if !self.left.contains_key(&Event::Release) && !self.bench.held.requests.is_empty() {
             self.bench.respond(Ok(json!({})));
         }
@@ -119,7 +134,7 @@ impl World {
             self.observer.wire(event, &wire);
             // Writing the last frame may be the end.
             let told = self.bench.told();
-            self.observer.told(event, &told, &self.bench);
+            self.observer.told(Event::Write, &told);
         }
         self.observer.after(&self.bench);
     }
@@ -150,7 +165,7 @@ impl World {
             Event::Ask => {
                 let turn = self.bench.turn(oldest.expect("a turn"));
                 let bound = Some(Duration::from_secs(10));
-                let params = acp_tests::agent::payload(json!({ "options": [] }));
+                let params = payload(json!({ "options": [] }));
                 let now = self.bench.now;
                 let sent = self.bench.conn.request_in(turn, "session/request_permission", &params, bound, now);
                 self.observer.asks(turn.number(), sent);
@@ -203,99 +218,162 @@ impl World {
         }
         self.observer.concluded(&self.bench);
     }
+}
 
-    /// What decides about everything that can follow.
-    fn fingerprint(&self) -> u128 {
-        let half = |seed: u64| {
-            let mut hasher = DefaultHasher::new();
-            (seed, &self.bench.conn, &self.bench.held, &self.left, self.observer.state()).hash(&mut hasher);
-            u128::from(hasher.finish())
-        };
-        half(1) << 64 | half(2)
+const RULES: &str = "the rules of the agent's end";
+
+/// The observer panics with what is broken; the explorer wants to know how one gets there.
+fn kept(act: impl FnOnce()) -> Result<(), Broken> {
+    std::panic::catch_unwind(AssertUnwindSafe(act)).map_err(|why| {
+        let how = why.downcast_ref::<String>().cloned();
+        let how = how.or_else(|| why.downcast_ref::<&str>().map(|how| (*how).to_owned()));
+        Broken { rule: RULES, how: how.unwrap_or_default() }
+    })
+}
+
+impl Model for Scope {
+    type State = World;
+    type Choice = Event;
+
+    fn initial(&self) -> World {
+        World::new(self, false)
+    }
+
+    fn choices(&self, world: &World) -> Vec<Event> {
+        world.choices()
+    }
+
+    fn apply(&self, world: &mut World, event: &Event) -> Result<(), Broken> {
+        kept(|| world.step(*event))
+    }
+
+    /// From here it can be brought to an end, and how the input was cut has made no difference.
+    fn check(&self, world: &mut World) -> Result<(), Broken> {
+        kept(|| {
+            let mut cut_anywhere = World::new(self, true);
+            world.past.iter().for_each(|event| cut_anywhere.step(*event));
+            cut_anywhere.conclude();
+            world.conclude();
+            assert_eq!(world.observer, cut_anywhere.observer, "how the input is cut changes what follows");
+        })
+    }
+
+    /// `check` has shown it.
+    fn is_settled(&self, _: &World) -> bool {
+        true
+    }
+
+    fn outcomes<'a>(&self, world: &'a World) -> &'a [&'static str] {
+        world.observer.witnessed()
+    }
+
+    fn describe(&self, _: &World, event: &Event) -> String {
+        event.to_string()
     }
 }
 
-/// A world after these steps.
-fn replay(scope: &Scope, path: &[Event], bytewise: bool) -> World {
-    let mut world = World::new(scope, bytewise);
-    path.iter().for_each(|event| world.step(*event));
-    world
+/// A scope with these events, each once but those that are said to come twice.
+fn scope(overlap: Overlap, once: &[Event], twice: &[Event]) -> Scope {
+    let events = once.iter().map(|event| (*event, 1)).chain(twice.iter().map(|event| (*event, 2)));
+    Scope { overlap, events: events.collect() }
 }
 
-/// Goes through every order, and answers what was seen.
-fn explore(scope: &Scope) -> BTreeSet<String> {
-    let (mut seen, mut edges, mut witnessed) = (HashSet::new(), 0_usize, BTreeSet::new());
-    let mut waiting: std::collections::VecDeque<Vec<Event>> = [vec![]].into();
-    seen.insert(World::new(scope, false).fingerprint());
-    while let Some(path) = waiting.pop_front() {
-        for choice in replay(scope, &path, false).choices() {
-            let path = [&path[..], &[choice]].concat();
-            let broken = Broken(&path);
-            let mut world = replay(scope, &path, false);
-            edges += 1;
-            if seen.insert(world.fingerprint()) {
-                if path.len() < scope.depth {
-                    waiting.push_back(path.clone());
-                }
-                let mut cut_anywhere = replay(scope, &path, true);
-                world.conclude();
-                cut_anywhere.conclude();
-                assert_eq!(world.observer, cut_anywhere.observer, "how the input is cut changes what follows");
-                witnessed.extend(world.observer.witnessed());
-            }
-            std::mem::forget(broken);
-        }
-    }
-    println!("{:?}: {} states, {edges} edges", scope.overlap, seen.len());
-    witnessed
+/// Explores, and answers what occurred.
+fn run(scope: &Scope) -> BTreeSet<&'static str> {
+    let report = explore(scope, 1_000_000).unwrap_or_else(|counterexample| panic!("{counterexample}"));
+    println!("{:?}: {} states, {} edges, depth {}", scope.overlap, report.states, report.edges, report.depth);
+    report.outcomes
 }
 
-/// Says which steps led to a broken rule.
-struct Broken<'a>(&'a [Event]);
-
-impl Drop for Broken<'_> {
-    fn drop(&mut self) {
-        eprintln!("after these steps: {:?}", self.0);
-    }
-}
-
-/// Everything once, but what is said here.
-fn scope(overlap: Overlap, without: &[Event], twice: &[Event]) -> Scope {
-    let all = [
-        Event::Prompt(3),
-        Event::Prompt(4),
-        Event::Cancel,
-        Event::CancelRequest(3),
-        Event::CancelRequest(4),
-        Event::Close,
-        Event::Eof,
-        Event::Answer,
-        Event::Ask,
-        Event::Report,
-        Event::Finish,
-        Event::Fail,
-        Event::Release,
-        Event::Timer,
-        Event::Write,
-    ];
-    let count = |event: &Event| if twice.contains(event) { 2 } else { 1 };
-    let events = all.iter().filter(|event| !without.contains(event)).map(|event| (*event, count(event))).collect();
-    Scope { overlap, events, depth: std::env::var("DEPTH").unwrap().parse().unwrap() }
-}
-
-fn assert_witnessed(witnessed: &BTreeSet<String>, expected: &[&str]) {
+fn assert_occurred(outcomes: &BTreeSet<&'static str>, expected: &[&'static str]) {
     for one in expected {
-        assert!(witnessed.contains(*one), "never seen: {one}; but: {witnessed:#?}");
+        assert!(outcomes.contains(one), "never: {one}; but: {outcomes:?}");
     }
+}
+
+/// The two prompts, and all that both ends may do about them.
+const ALL: [Event; 11] = [
+    Event::Prompt(3),
+    Event::Prompt(4),
+    Event::Cancel,
+    Event::CancelRequest(3),
+    Event::Finish,
+    Event::Fail,
+    Event::Ask,
+    Event::Answer,
+    Event::Close,
+    Event::Eof,
+    Event::Timer,
+];
+
+#[test]
+fn every_order_keeps_the_rules_when_prompts_queue() {
+    let outcomes = run(&scope(Overlap::Queue(8), &ALL, &[]));
+    let expected = [
+        "end_turn",
+        "cancelled",
+        "-32603",
+        "-32002",
+        "asked",
+        "asked after the cancel",
+        "end Queued",
+        "end AsCancelled",
+        "end TooLate",
+        "AbortTurn Session",
+        "AbortTurn Request",
+        "AbortTurn CloseSession",
+        "AbortTurn Closing",
+        "AbortTurn Session again",
+        "AbortTurn Request again",
+        "AbortTurn CloseSession again",
+        "AbortTurn Closing again",
+        "TurnForced",
+        "IdleCancel",
+        "CloseSession",
+        "Resolved Result",
+        "Resolved TimedOut",
+        "Resolved Closed",
+        "Resolved Cancelled(Session)",
+        "Resolved Cancelled(Request)",
+        "Resolved Cancelled(CloseSession)",
+    ];
+    assert_occurred(&outcomes, &expected);
 }
 
 #[test]
-fn every_order_around_two_prompts_that_queue_keeps_the_rules() {
-    let witnessed = explore(&scope(
-        Overlap::Queue(8),
-        &[Event::Write, Event::Report, Event::Release, Event::CancelRequest(4)],
-        &[],
-    ));
-    println!("{witnessed:#?}");
-    assert_witnessed(&witnessed, &["cancelled"]);
+fn every_order_keeps_the_rules_when_prompts_are_forwarded() {
+    let outcomes = run(&scope(Overlap::Forward(8), &ALL, &[]));
+    assert_occurred(&outcomes, &["DropQueued", "AbortTurn Session", "end TooLate", "TurnForced", "end_turn"]);
+}
+
+#[test]
+fn every_order_keeps_the_rules_when_a_second_prompt_is_refused() {
+    let outcomes = run(&scope(Overlap::Refuse, &ALL, &[]));
+    assert_occurred(&outcomes, &["-32600", "AbortTurn Session", "TurnForced", "end_turn"]);
+}
+
+#[test]
+fn every_order_of_repeated_cancels_deadlines_and_reports_keeps_the_rules() {
+    let once =
+        [Event::Prompt(3), Event::Prompt(4), Event::CancelRequest(4), Event::Finish, Event::Close, Event::Release];
+    let twice = [Event::Cancel, Event::Timer, Event::Report];
+    let outcomes = run(&scope(Overlap::Queue(8), &once, &twice));
+    assert_occurred(&outcomes, &["update Queued", "update TooLate", "AbortTurn Session again", "TurnForced", "-32002"]);
+}
+
+#[test]
+fn every_order_keeps_the_rules_whenever_the_output_is_written() {
+    let once = [
+        Event::Prompt(3),
+        Event::Cancel,
+        Event::CancelRequest(3),
+        Event::Ask,
+        Event::Answer,
+        Event::Report,
+        Event::Finish,
+        Event::Eof,
+        Event::Timer,
+    ];
+    let outcomes = run(&scope(Overlap::Queue(8), &once, &[Event::Write]));
+    assert_occurred(&outcomes, &["update TooLate", "Resolved Cancelled(Session)", "cancelled", "end_turn"]);
 }

@@ -184,7 +184,7 @@ fn what_the_agent_did_not_offer_is_not_found_without_asking_the_host() {
         bench.accept(&json!({ "sessionId": "s1" }));
         bench.frames();
         for (method, _) in &gated {
-            bench.request(5, *method, json!({ "sessionId": "s1" }));
+            bench.request(5, method, json!({ "sessionId": "s1" }));
             if method == offered {
                 assert_eq!(bench.told().len(), 1, "{method} is offered");
                 assert_eq!(bench.wire(), Vec::<String>::new());

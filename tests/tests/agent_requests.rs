@@ -7,7 +7,8 @@ use acp_core::{
     error::Misuse,
     wire::{PermissionOutcome, StopReason, permission_outcome},
 };
-use acp_tests::agent::{AgentBench, chunk, payload};
+use acp_tests::agent::{AgentBench, chunk};
+use acp_tests::bench::payload;
 use serde_json::json;
 
 fn none() -> Vec<String> {

@@ -1,7 +1,8 @@
 //! The agent's sessions: opening, loading, forking, closing and deleting them, and what a session is not.
 
 use acp_core::{CommandError, Config, Delivery, ErrorObject, Overlap, error::Misuse, wire::StopReason};
-use acp_tests::agent::{AgentBench, chunk, payload};
+use acp_tests::agent::{AgentBench, chunk};
+use acp_tests::bench::payload;
 use serde_json::{Value, json};
 
 fn none() -> Vec<String> {
@@ -231,7 +232,7 @@ fn requests_of_a_session_reach_the_host_with_its_key_and_pass_while_a_turn_runs(
     bench.request(4, "session/set_mode", json!({ "sessionId": "s1", "modeId": "ask" }));
     bench.request(5, "session/set_config_option", json!({ "sessionId": "s1" }));
     bench.request(6, "_vendor/steer", json!({ "sessionId": "s1" }));
-    let told: Vec<_> = std::iter::from_fn(|| bench.conn.poll_action()).collect();
+    let told: Vec<_> = core::iter::from_fn(|| bench.conn.poll_action()).collect();
     assert_eq!(told.len(), 4);
     for action in &told[1..] {
         let acp_core::AgentAction::Common(acp_core::Common::Request { session, .. }) = action else {

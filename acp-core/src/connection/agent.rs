@@ -12,7 +12,7 @@ use crate::{
     session::Stage,
     ticket::{IncomingKey, InitializeTicket, Scope, SessionKey, SessionTicket, TurnKey, TurnTicket},
     time::Timestamp,
-    wire::{Capabilities, ErrorObject, Method, Payload, ToolCallStatus, code, dialect::v1, write_notification},
+    wire::{Capabilities, ErrorObject, Method, Payload, ToolCallStatus, dialect::v1, write_notification},
 };
 
 /// What only an agent keeps.
@@ -185,30 +185,6 @@ impl Connection<Agent> {
     pub fn end_turn(&mut self, ticket: TurnTicket, end: &TurnEnd, now: Timestamp) -> Delivery {
         self.advance(now);
         self.settle_turn(ticket.turn, end, false)
-    }
-
-    /// Answers what an action still owes, for a host that does not handle it: a method is not found, a session is not
-    /// opened, a turn ends with an error, a closing session may go. Actions that owe nothing are simply dropped.
-    pub fn decline(&mut self, action: AgentAction, now: Timestamp) -> Delivery {
-        self.advance(now);
-        let unhandled = || ErrorObject::new(code::INTERNAL_ERROR, "this agent does not handle it");
-        match action {
-            AgentAction::Common(common) => self.decline_common(common),
-            AgentAction::Initialize { ticket, .. } => self.reject_initialize(ticket, &unhandled(), now),
-            AgentAction::SessionRequested { ticket, method, .. } => {
-                self.reject_session(ticket, &Self::not_served(method.name()), now)
-            }
-            AgentAction::Prompt { ticket, .. } => self.end_turn(ticket, &TurnEnd::Error(unhandled()), now),
-            AgentAction::CloseSession { ticket, .. } => match self.respond(ticket, Ok(Payload::EMPTY), now) {
-                Ok(delivery) => delivery,
-                Err(Refused { ticket, .. }) => self.abandon(ticket.key, now),
-            },
-            AgentAction::DropQueued { .. }
-            | AgentAction::AbortTurn { .. }
-            | AgentAction::TurnForced { .. }
-            | AgentAction::ToolCallsClosed { .. }
-            | AgentAction::IdleCancel { .. } => Delivery::TooLate,
-        }
     }
 
     /// Tells the host of a prompt.

@@ -124,13 +124,12 @@ impl Connection<Agent> {
         }
     }
 
-    /// The session is gone when this returns, and nothing of it is left to answer.
+    /// The session is about to be gone: nothing of it is left to answer, or to wait for.
     pub(super) fn end_session(&mut self, session: SessionKey) {
         self.cancel_turns(session, CancelScope::Session, CancelCause::CloseSession);
         if let Some(turn) = self.running_turn(session) {
             self.force_turn(turn);
         }
         self.resolve_session_calls(session);
-        self.forget_session(session);
     }
 }

@@ -2,12 +2,10 @@
 
 use alloc::format;
 
-use smallvec::SmallVec;
-
 use super::{
     Connection, Role,
     agent::AgentState,
-    answer::Duty,
+    answer::{Duty, Served},
     call::Call,
     hooks::Hooks,
     turns::{STOP_CANCELLED, Turn},
@@ -114,12 +112,36 @@ impl Hooks for Agent {
         conn.close_tool_calls(lost.session, turn, lost.transcript);
     }
 
-    fn on_session_ended(conn: &mut Connection<Self>, session: SessionKey) {
+    fn on_permission_due(_: &mut Connection<Self>, _: IncomingKey) {}
+
+    fn on_forget(conn: &mut Connection<Self>, session: SessionKey) {
         conn.end_session(session);
     }
 
     fn on_cancel_failed(_: &mut Connection<Self>, _: FrameId) -> bool {
         false
+    }
+
+    fn decline(conn: &mut Connection<Self>, action: AgentAction) -> Delivery {
+        let now = conn.now;
+        let unhandled = || ErrorObject::new(code::INTERNAL_ERROR, "this agent does not handle it");
+        match action {
+            AgentAction::Common(common) => conn.decline_common(common),
+            AgentAction::Initialize { ticket, .. } => conn.reject_initialize(ticket, &unhandled(), now),
+            AgentAction::SessionRequested { ticket, method, .. } => {
+                conn.reject_session(ticket, &Connection::<Self>::not_served(method.name()), now)
+            }
+            AgentAction::Prompt { ticket, .. } => conn.end_turn(ticket, &TurnEnd::Error(unhandled()), now),
+            AgentAction::CloseSession { ticket, .. } => match conn.respond(ticket, Ok(Payload::EMPTY), now) {
+                Ok(delivery) => delivery,
+                Err(refused) => conn.abandon(refused.ticket.key, now),
+            },
+            AgentAction::DropQueued { .. }
+            | AgentAction::AbortTurn { .. }
+            | AgentAction::TurnForced { .. }
+            | AgentAction::ToolCallsClosed { .. }
+            | AgentAction::IdleCancel { .. } => Delivery::TooLate,
+        }
     }
 }
 
@@ -148,7 +170,7 @@ impl Connection<Agent> {
         target: Option<(SessionKey, bool)>,
         params: Payload,
     ) -> Admitted {
-        if target.is_none() && self.sessions.is_full() {
+        if target.is_none() && !self.has_session_room() {
             return Err(self.too_many_sessions());
         }
         let (session, fresh) = (target.map(|(session, _)| session), target.is_none_or(|(_, fresh)| fresh));
@@ -173,11 +195,21 @@ impl Connection<Agent> {
             return Err(ErrorObject::new(code::INVALID_REQUEST, why));
         }
         let fresh = known.is_none();
+        if fresh && !self.has_session_room() {
+            return Err(self.too_many_sessions());
+        }
         let session = self.sessions.intern(&id, Stage::Opening).ok_or_else(|| self.too_many_sessions())?;
         if let Some(session) = self.sessions.get_mut(session) {
             session.stage = Stage::Opening;
         }
         self.receive_open(key, method, Some((session, fresh)), params)
+    }
+
+    /// Sessions whose opening is not answered yet count: accepting them cannot be refused.
+    fn has_session_room(&self) -> bool {
+        let opens = |served: &Served| matches!(served.duty, Duty::Open { session: None, .. });
+        let opening = self.incoming.iter().filter(|(_, served)| opens(served)).count();
+        self.sessions.len() + opening < self.config.limits.sessions
     }
 
     fn too_many_sessions(&self) -> ErrorObject {
@@ -240,6 +272,8 @@ impl Connection<Agent> {
             }
         })?;
         self.set_duty(key, Duty::Prompt(turn));
+        // What waits long must not keep the whole receive buffer alive.
+        let params = if started == TurnOutput::Wait { params.detach() } else { params };
         self.turns.insert(turn, Turn::new(session, key.0, Some(params)));
         if matches!(started, TurnOutput::Start | TurnOutput::Deliver) {
             self.start_turn(turn);
@@ -284,19 +318,6 @@ impl Connection<Agent> {
         self.resolve_calls(turn, cause);
         if let Some(floor) = self.config.force_cancelled.filter(|_| !again && self.lifecycle.is_open()) {
             self.timers.arm(Cause::ForceCancelled(turn), self.now + floor);
-        }
-    }
-
-    /// Nobody waits for the answers to a cancelled turn's requests.
-    fn resolve_calls(&mut self, turn: TurnKey, cause: CancelCause) {
-        let calls: SmallVec<[u64; 2]> =
-            self.turns.get_mut(&turn).map(|turn| core::mem::take(&mut turn.calls)).unwrap_or_default();
-        for id in calls {
-            let unsent = self.outbox.withdraw(|tag| *tag == crate::outbox::Tag::Request(id));
-            if self.config.cascade && !unsent && self.lifecycle.is_open() {
-                self.send_cancel_request(id);
-            }
-            self.resolve_own(id, Outcome::Cancelled(cause));
         }
     }
 }

@@ -8,15 +8,16 @@ use super::{
     call::{Call, Purpose},
     client::ClientState,
     hooks::Hooks,
-    turns::{OUTCOME_CANCELLED, Turn},
+    turns::Turn,
 };
 use crate::{
-    action::{ClientAction, Common, Delivery, Offer, Origin, Outcome, PermissionOption, Settlement},
+    action::{ClientAction, Common, Decision, Delivery, Origin, Outcome, Settlement},
     error::{CloseReason, Violation},
-    machine::{Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
+    machine::{Broken, CancelKind, Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
+    outbox::Tag,
     role::{Client, Side},
     session::Stage,
-    ticket::{FrameId, IncomingKey, PermissionTicket, SessionKey, Ticket, TurnKey},
+    ticket::{FrameId, IncomingKey, SessionKey, Ticket, TurnKey},
     wire::{Capabilities, ErrorObject, Method, MethodName, Payload, StopReason, code, dialect::v1},
 };
 
@@ -51,8 +52,10 @@ impl Hooks for Client {
 
     fn on_withdrawn(conn: &mut Connection<Self>, key: IncomingKey) -> bool {
         let Some(Duty::Permission { session, .. }) = conn.duty(key).cloned() else { return false };
-        conn.step_turns(session, TurnInput::Answered(key.0));
-        conn.revoke(key);
+        if conn.is_committed(session, key) {
+            return false;
+        }
+        conn.void(session, key);
         true
     }
 
@@ -66,6 +69,8 @@ impl Hooks for Client {
                     conn.end(reason);
                 }
             }
+            Purpose::LogIn => conn.logged_in(&call, outcome),
+            Purpose::Open { .. } if conn.opening_answered(&call, &outcome) => {}
             Purpose::Plain | Purpose::Open { .. } | Purpose::Close | Purpose::InTurn(_) => {
                 conn.resolved(id, &call, outcome);
             }
@@ -96,8 +101,7 @@ impl Hooks for Client {
         }
         for session in conn.sessions.keys() {
             for key in conn.open_permissions(session) {
-                conn.step_turns(session, TurnInput::Answered(key.0));
-                conn.revoke(key);
+                conn.void(session, key);
             }
         }
     }
@@ -112,10 +116,36 @@ impl Hooks for Client {
 
     fn on_turn_lost(_: &mut Connection<Self>, _: TurnKey, _: Turn) {}
 
-    fn on_session_ended(_: &mut Connection<Self>, _: SessionKey) {}
+    fn on_permission_due(conn: &mut Connection<Self>, key: IncomingKey) {
+        conn.tell(ClientAction::PermissionOverdue(key));
+    }
+
+    fn on_forget(conn: &mut Connection<Self>, session: SessionKey) {
+        for key in conn.open_permissions(session) {
+            conn.void(session, key);
+        }
+        let waiting: Vec<TurnKey> = conn.waiting_prompts(session).collect();
+        for turn in waiting {
+            conn.take_back(turn, Settlement::Failed, Outcome::NotSent);
+        }
+        conn.role.stops.remove(&session);
+    }
 
     fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool {
         conn.client_cancel_failed(frame)
+    }
+
+    fn decline(conn: &mut Connection<Self>, action: ClientAction) -> Delivery {
+        match action {
+            ClientAction::Common(common) => conn.decline_common(common),
+            ClientAction::PermissionRequested { ticket, .. } => conn.decide(ticket, &Decision::Cancelled, conn.now),
+            ClientAction::Update { .. }
+            | ClientAction::PermissionRevoked(_)
+            | ClientAction::TurnEnded { .. }
+            | ClientAction::CancelUndelivered { .. }
+            | ClientAction::SessionStopUndelivered { .. }
+            | ClientAction::PermissionOverdue(_) => Delivery::TooLate,
+        }
     }
 }
 
@@ -139,7 +169,8 @@ impl Connection<Client> {
                 self.tell(ClientAction::Update { session: Some(session), origin, params });
             }
             Some(Place::Unknown(id)) if self.is_opening() && self.holds_early(&id) => {
-                self.role.early.entry(id).or_default().push(params);
+                // What waits long must not keep the whole receive buffer alive.
+                self.role.early.entry(id).or_default().push(params.detach());
             }
             Some(Place::Unknown(_)) => {
                 self.tell(ClientAction::Update { session: None, origin: Origin::OutOfTurn, params });
@@ -164,40 +195,6 @@ impl Connection<Client> {
         }
     }
 
-    fn receive_permission(&mut self, key: IncomingKey, named: Option<Option<SessionKey>>, params: Option<Payload>) {
-        let usable = named.and_then(|session| {
-            let params = params?;
-            Some((session, v1::permission(&params)?, params))
-        });
-        // "The only error case": nothing could be chosen, or nobody knows by whom.
-        let Some((session, offered, params)) = usable else {
-            let why = "a permission request needs `sessionId`, `toolCall.toolCallId` and an option with an `optionId`";
-            self.answer(key, Err(&ErrorObject::new(code::INVALID_PARAMS, why)));
-            return;
-        };
-        let Some(session) = session else {
-            self.answer_cancelled(key, OUTCOME_CANCELLED);
-            return;
-        };
-        let options = offered.options.iter().map(|(id, _)| id.clone()).collect();
-        self.set_duty(key, Duty::Permission { session, options });
-        match self.step_turns(session, TurnInput::Ask(key.0)) {
-            Some(TurnOutput::Open(turn)) => {
-                let option = |(id, kind)| PermissionOption { id, kind };
-                let offer = Offer {
-                    tool_call: offered.tool_call,
-                    options: offered.options.into_iter().map(option).collect(),
-                    dropped: offered.dropped.into(),
-                };
-                let ticket = PermissionTicket { key };
-                let turn = turn.map(TurnKey);
-                self.tell(ClientAction::PermissionRequested { ticket, session, turn, offer, params });
-            }
-            // It crossed our cancel: "the Client MUST respond with the cancelled outcome" (ACP v1, Prompt Turn).
-            _ => drop(self.answer_cancelled(key, OUTCOME_CANCELLED)),
-        }
-    }
-
     /// What the answer to `initialize` comes to: the reason to end, if it cannot be worked with.
     fn initialize_resolved(&mut self, outcome: &Outcome) -> Option<CloseReason> {
         let Outcome::Result(result) = outcome else {
@@ -207,6 +204,7 @@ impl Connection<Client> {
         let (input, ends) = match v1::protocol_version(result) {
             Some(version) if self.config.versions.contains(&version) => {
                 self.peer = Capabilities::of_agent(result);
+                self.role.auth_methods = v1::auth_methods(result);
                 (HandshakeInput::Settle(version), None)
             }
             Some(theirs) => (HandshakeInput::Refuse, Some(CloseReason::Version { theirs })),
@@ -220,28 +218,49 @@ impl Connection<Client> {
     fn prompt_resolved(&mut self, turn: TurnKey, outcome: Outcome) {
         let Some(retired) = self.retire_turn(turn) else { return };
         let session = retired.session;
-        let ended = self.step_turns(session, TurnInput::End(turn.0));
-        let asked = match ended {
-            Some(TurnOutput::Ended(Ended { cancelled, .. })) => cancelled,
-            _ => false,
+        if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel()) {
+            self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
+        }
+        // A session that was closed has no machine any more.
+        let cancelled = match self.sessions.get(session) {
+            Some(known) if known.turns.running() == Some(turn.0) => known.turns.is_cancelling(),
+            Some(_) => false,
+            None => retired.cause.is_some(),
         };
-        let (settlement, outcome) = settle(asked, outcome);
+        let (settlement, outcome) = settle(cancelled, outcome);
+        let failed = settlement == Settlement::Failed;
+        let ended = self.step_turns(session, if failed { TurnInput::Fail(turn.0) } else { TurnInput::End(turn.0) });
         self.tell(ClientAction::TurnEnded { session, turn, settlement, outcome });
-        if let Some(TurnOutput::Ended(Ended { next: Some((next, true)), .. })) = ended {
-            self.start_waiting(session, TurnKey(next));
+        match ended {
+            Some(TurnOutput::Ended(Ended { next: Some((next, true)), .. })) => {
+                self.start_waiting(session, TurnKey(next));
+            }
+            Some(TurnOutput::Broken(Broken { dropped })) => {
+                for turn in dropped {
+                    self.take_back(TurnKey(turn), Settlement::Failed, Outcome::NotSent);
+                }
+            }
+            _ => {}
         }
     }
 
     fn start_waiting(&mut self, session: SessionKey, turn: TurnKey) {
         let Some(params) = self.turns.get_mut(&turn).and_then(|turn| turn.params.take()) else { return };
+        if !self.lifecycle.is_open() {
+            return self.prompt_resolved(turn, Outcome::Closed);
+        }
         match self.send_prompt(session, turn, &params) {
             Ok(request) => {
                 if let Some(turn) = self.turns.get_mut(&turn) {
                     turn.request = request;
                 }
+                // A line that waits to take its place cuts it short as it did the one before.
+                let next = self.waiting_prompts(session).next().and_then(|next| self.turns.get(&next));
+                if next.is_some_and(|next| next.steers) {
+                    let _ = self.cancel_turn(turn, CancelKind::Steer, self.now);
+                }
             }
-            Err(_) if self.lifecycle.is_open() => self.prompt_resolved(turn, Outcome::Undelivered),
-            Err(_) => self.prompt_resolved(turn, Outcome::Closed),
+            Err(_) => self.prompt_resolved(turn, Outcome::NotSent),
         }
     }
 }
@@ -254,7 +273,10 @@ fn settle(asked: bool, outcome: Outcome) -> (Settlement, Outcome) {
             Some(StopReason::Cancelled) => (Settlement::CancelledUnasked, Outcome::Result(result)),
             Some(reason) if asked => (Settlement::EndedAlthoughCancelled(reason), Outcome::Result(result)),
             Some(reason) => (Settlement::Ended(reason), Outcome::Result(result)),
-            None => (Settlement::Failed, Outcome::Invalid { why: "`stopReason` is missing, or is no string" }),
+            None => {
+                let why = "`stopReason` is missing, or is no string";
+                (Settlement::Failed, Outcome::Invalid { why, raw: result })
+            }
         },
         // Both answers to a cancelled prompt are legal (ACP, Cancellation).
         Outcome::Error(error) if error.code == code::REQUEST_CANCELLED => {

@@ -1,6 +1,9 @@
 //! Time and the end: what expires, what draining means, and the one `Closed`.
 
-use super::{Connection, Role, answer::Duty};
+use super::{
+    Connection, Role,
+    answer::{Duty, OpenBatches},
+};
 use crate::{
     action::{Common, Outcome},
     error::CloseReason,
@@ -56,6 +59,7 @@ impl<R: Role> Connection<R> {
         for (turn, lost) in core::mem::take(&mut self.turns) {
             R::on_turn_lost(self, turn, lost);
         }
+        self.batches = OpenBatches::default();
         self.timers.clear();
         self.outbox.clear();
         if told == LifecycleOutput::Tell {
@@ -77,6 +81,7 @@ impl<R: Role> Connection<R> {
     fn tell_closed(&mut self) {
         if let Some(reason) = self.lifecycle.reason().cloned() {
             self.tell(Common::Closed(reason));
+            self.over = true;
         }
     }
 
@@ -100,11 +105,25 @@ impl<R: Role> Connection<R> {
             Cause::ForceCancelled(turn) => R::on_force_due(self, turn),
             Cause::CloseSession(session) => R::on_close_due(self, session),
             Cause::Idle => self.end(CloseReason::Idle),
+            Cause::Silence => {
+                if let Some(time) = self.config.silence {
+                    self.tell(Common::Silent(time));
+                }
+            }
+            Cause::Permission(key) => R::on_permission_due(self, key),
+            Cause::CancelConfirm(request) => self.cancel_unconfirmed(request.0),
             Cause::Drain => {
                 if self.lifecycle.step(LifecycleInput::Expired) == LifecycleOutput::Force {
                     self.force();
                 }
             }
+        }
+    }
+
+    /// A peer that reads, however slowly, gets everything that was queued: each message it takes gives it that time again.
+    pub(super) fn extend_flush(&mut self) {
+        if self.timers.is_armed(Cause::Drain) && self.incoming.is_empty() {
+            self.timers.arm(Cause::Drain, self.now + self.config.drain);
         }
     }
 

@@ -16,8 +16,9 @@ use crate::{
         Admission, Arrival, IncomingInput, IncomingOutput, IncomingReject, Machine, OutgoingInput, OutgoingOutput,
         Withdrawal,
     },
+    outbox::Tag,
     role::Side,
-    ticket::IncomingKey,
+    ticket::{IncomingKey, RequestKey},
     timers::Cause,
     wire::{
         ErrorObject, Form, Framed, Id, Line, Malformed, Message, Method, MethodName, Oversized, OversizedShape,
@@ -36,29 +37,33 @@ impl<R: Role> Connection<R> {
     pub(super) fn receive_framed(&mut self, framed: Framed) {
         match framed {
             Framed::Line(line) => self.receive_message(&line),
-            Framed::TooLong(oversized) => self.receive_oversized(oversized),
+            Framed::TooLong(oversized) => {
+                self.receive_oversized(oversized);
+                self.touch_clocks();
+            }
         }
-        self.touch_idle();
     }
 
-    pub(super) fn receive_message(&mut self, line: &Bytes) {
+    fn receive_message(&mut self, line: &Bytes) {
         match parse_line(line, self.config.limits.batch) {
             Line::Blank => {}
             Line::Message(message) => self.receive(message, None, line.len()),
             Line::Batch(_) | Line::EmptyBatch | Line::BatchTooLarge if self.config.batches == Batches::Reject => {
-                self.malformed(Shape::Nothing, None, "batches are not supported here", None, line.len());
+                self.malformed(Malformed::nothing("batches are not supported here"), None, line.len());
             }
             Line::Batch(messages) => self.receive_batch(messages, line.len()),
-            Line::EmptyBatch => self.malformed(Shape::Nothing, None, "a batch must not be empty", None, line.len()),
+            Line::EmptyBatch => self.malformed(Malformed::nothing("a batch must not be empty"), None, line.len()),
             Line::BatchTooLarge => {
-                self.malformed(Shape::Nothing, None, "the batch has too many entries", None, line.len());
+                self.malformed(Malformed::nothing("the batch has too many entries"), None, line.len());
             }
         }
+        self.touch_clocks();
     }
 
     /// Elements are handled in order; the answers wait for each other.
     fn receive_batch(&mut self, messages: Vec<Message>, size: usize) {
         let batch = self.batches.begin(messages.len());
+        let noise = messages.iter().all(|message| matches!(message, Message::Malformed(_)));
         for (index, message) in messages.into_iter().enumerate() {
             if !self.lifecycle.is_open() {
                 break;
@@ -66,11 +71,15 @@ impl<R: Role> Connection<R> {
             self.receive(message, Some(Place { batch, index }), size);
         }
         self.settle_batch(batch);
+        // One line, however many entries.
+        if noise {
+            self.count_noise(size);
+        }
     }
 
     fn receive(&mut self, message: Message, place: Option<Place>, size: usize) {
         match message {
-            Message::Malformed(Malformed { shape, id, why }) => self.malformed(shape, id, why, place, size),
+            Message::Malformed(malformed) => self.malformed(malformed, place, size),
             Message::Request { id, method, params } => {
                 self.noise = Noise::default();
                 self.receive_request(id, method, params, place);
@@ -235,9 +244,12 @@ impl<R: Role> Connection<R> {
     fn resolve(&mut self, own: u64, outcome: Outcome) {
         match self.outgoing.step(OutgoingInput::Answer(own)) {
             Ok(OutgoingOutput::Resolved(answered)) => {
-                self.timers.disarm(Cause::Request(crate::ticket::RequestKey(own)));
+                self.timers.disarm(Cause::Request(RequestKey(own)));
+                self.timers.disarm(Cause::CancelConfirm(RequestKey(own)));
+                // Nobody needs to be told to cancel what is over.
+                self.outbox.withdraw(|tag| *tag == Tag::CancelRequest(own));
                 R::on_resolved(self, own, answered.about, outcome);
-                self.touch_idle();
+                self.touch_clocks();
             }
             Ok(_) => {}
             Err(_) => self.violation(Violation::NeverIssued),
@@ -248,10 +260,14 @@ impl<R: Role> Connection<R> {
 
     /// A message that is none. Whoever may wait for it is answered or settled: a call is refused, an answer of ours
     /// that cannot be read resolves as invalid. What looks like a response is never answered, however broken.
-    fn malformed(&mut self, shape: Shape, id: Option<Id>, why: &'static str, place: Option<Place>, size: usize) {
+    fn malformed(&mut self, malformed: Malformed, place: Option<Place>, size: usize) {
+        let Malformed { shape, id, why, raw } = malformed;
         let own = id.as_ref().and_then(Id::own).filter(|own| self.outgoing.get(*own).is_some());
         match (shape, own) {
-            (Shape::Response | Shape::Bare, Some(own)) => return self.resolve(own, Outcome::Invalid { why }),
+            (Shape::Response | Shape::Bare, Some(own)) => {
+                let raw = raw.unwrap_or(Payload::NULL);
+                return self.resolve(own, Outcome::Invalid { why, raw });
+            }
             (Shape::Response | Shape::Hybrid, _) => {}
             (Shape::NotJson, _) if R::SIDE == Side::Agent => {
                 self.refuse(&Id::NULL, place, &ErrorObject::new(code::PARSE_ERROR, why));
@@ -277,7 +293,9 @@ impl<R: Role> Connection<R> {
                 Violation::NotRpc { why, size }
             }
         });
-        self.count_noise(size);
+        if place.is_none() {
+            self.count_noise(size);
+        }
     }
 
     fn count_noise(&mut self, size: usize) {
@@ -292,8 +310,14 @@ impl<R: Role> Connection<R> {
     fn receive_oversized(&mut self, oversized: Oversized) {
         let Oversized { size, limit, shape, id, method, session } = oversized;
         let own = id.as_ref().and_then(Id::own).filter(|own| self.outgoing.get(*own).is_some());
+        if own.is_none() || matches!(shape, OversizedShape::Request | OversizedShape::Notification) {
+            self.violation(Violation::TooLong { size, limit, method: method.clone(), session });
+        }
         match (shape, own) {
-            (OversizedShape::Response, Some(own)) => return self.resolve(own, Outcome::TooLong { size, limit }),
+            // A lone id is noise to the scanner, but it names who waits.
+            (OversizedShape::Response | OversizedShape::Noise, Some(own)) => {
+                self.resolve(own, Outcome::TooLong { size, limit });
+            }
             (OversizedShape::Request, _) => {
                 let id = id.unwrap_or(Id::NULL);
                 if self.incoming.key(&id).is_none() {
@@ -313,12 +337,12 @@ impl<R: Role> Connection<R> {
             (OversizedShape::Noise, _) => {
                 if R::SIDE == Side::Agent {
                     let why = format!("a line of {size} bytes was skipped, and a line may have {limit}");
-                    self.refuse(&Id::NULL, None, &ErrorObject::new(code::INVALID_REQUEST, why));
+                    let id = id.filter(|id| self.incoming.key(id).is_none()).unwrap_or(Id::NULL);
+                    self.refuse(&id, None, &ErrorObject::new(code::INVALID_REQUEST, why));
                 }
                 self.count_noise(usize::try_from(size).unwrap_or(usize::MAX).min(self.config.limits.noise_bytes / 4));
             }
             (OversizedShape::Notification | OversizedShape::Response, _) => {}
         }
-        self.violation(Violation::TooLong { size, limit, method, session });
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     session::Stage,
     ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
     timers::Cause,
-    wire::{ErrorObject, Payload, dialect::v1},
+    wire::{ErrorObject, Payload},
 };
 
 /// A prompt turn that is not over.
@@ -32,12 +32,14 @@ pub struct Turn {
     pub(super) transcript: Transcript,
     /// Cancel frames that were handed out, while they may still fail.
     pub(super) sent: SmallVec<[(FrameId, CancelKind); 2]>,
+    /// Client: whether it waits to take the place of a turn that is cut short for it.
+    pub(super) steers: bool,
 }
 
 impl Turn {
     pub(super) fn new(session: SessionKey, request: u64, params: Option<Payload>) -> Self {
         let (calls, sent) = (SmallVec::new(), SmallVec::new());
-        Self { session, request, params, calls, cause: None, transcript: Transcript::default(), sent }
+        Self { session, request, params, calls, cause: None, transcript: Transcript::default(), sent, steers: false }
     }
 }
 
@@ -67,12 +69,11 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    /// A turn is over: nothing of it stays, neither a deadline nor a cancel that was not handed out.
+    /// A turn is over: nothing of it stays, no deadline either.
     pub(super) fn retire_turn(&mut self, turn: TurnKey) -> Option<Turn> {
         let retired = self.turns.remove(&turn)?;
         self.timers.disarm(Cause::StopConfirm(turn));
         self.timers.disarm(Cause::ForceCancelled(turn));
-        self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
         Some(retired)
     }
 
@@ -84,34 +85,16 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    // ---- opening and closing -----------------------------------------------------------------------------------
-
-    /// The answer to a request of ours that opens a session.
-    pub(super) fn opened(&mut self, session: Option<SessionKey>, fresh: bool, outcome: &Outcome) -> Option<SessionKey> {
-        match (outcome, session) {
-            (Outcome::Result(_), Some(session)) => {
-                if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
-                }
-                Some(session)
+    /// Nobody waits for the answers to a cancelled turn's requests.
+    pub(super) fn resolve_calls(&mut self, turn: TurnKey, cause: CancelCause) {
+        let calls: SmallVec<[u64; 2]> =
+            self.turns.get_mut(&turn).map(|turn| core::mem::take(&mut turn.calls)).unwrap_or_default();
+        for id in calls {
+            let unsent = self.outbox.withdraw(|tag| *tag == Tag::Request(id));
+            if self.config.cascade && !unsent && self.lifecycle.is_open() {
+                self.send_cancel_request(id);
             }
-            (Outcome::Result(result), None) => {
-                v1::session_id(result).and_then(|id| self.sessions.intern(&id, Stage::Open))
-            }
-            (_, Some(session)) => {
-                self.opening_failed(session, fresh);
-                (!fresh).then_some(session)
-            }
-            (_, None) => None,
-        }
-    }
-
-    /// A request to open a session came to nothing. `fresh`: the session was made for it, and goes with it.
-    pub(super) fn opening_failed(&mut self, session: SessionKey, fresh: bool) {
-        if fresh {
-            self.forget_session(session);
-        } else if let Some(session) = self.sessions.get_mut(session) {
-            session.stage = Stage::Open;
+            self.resolve_own(id, Outcome::Cancelled(cause));
         }
     }
 
@@ -119,13 +102,13 @@ impl<R: Role> Connection<R> {
     /// and is not is open again.
     pub(super) fn before_answer(&mut self, key: IncomingKey, agreed: bool) {
         match self.duty(key).cloned() {
-            Some(Duty::Close { session, .. }) if !agreed => self.opening_failed(session, false),
-            Some(Duty::Close { session, .. }) => R::on_session_ended(self, session),
+            Some(Duty::Close { session, .. }) if !agreed => self.reopen(session),
+            Some(Duty::Close { session, .. }) => self.forget_session(session),
             // One that is being opened anew will be there for its opener.
             Some(Duty::Delete { session: Some(session) })
                 if agreed && self.sessions.get(session).is_some_and(|session| session.stage != Stage::Opening) =>
             {
-                R::on_session_ended(self, session);
+                self.forget_session(session);
             }
             _ => {}
         }
@@ -138,12 +121,6 @@ impl<R: Role> Connection<R> {
         for id in ids {
             self.resolve_own(id, Outcome::Cancelled(CancelCause::CloseSession));
         }
-    }
-
-    /// A session is gone: its key names nothing from here on.
-    pub(super) fn forget_session(&mut self, session: SessionKey) {
-        self.timers.disarm(Cause::CloseSession(session));
-        self.sessions.remove(session);
     }
 
     /// Asks the owner of a request of the peer's to come to an end, once.

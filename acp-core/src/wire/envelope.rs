@@ -15,6 +15,7 @@ use super::{
     method::MethodName,
     noise::without_noise,
     object::{members, string},
+    oversize::{Oversized, OversizedShape, Scanner},
     payload::{ErrorObject, Payload},
 };
 
@@ -57,16 +58,25 @@ pub struct Malformed {
     pub id: Option<Id>,
     /// What is wrong, in words.
     pub why: &'static str,
+    /// All of it, if it is JSON.
+    pub raw: Option<Payload>,
+}
+
+impl Malformed {
+    /// What is no message at all.
+    pub(crate) const fn nothing(why: &'static str) -> Self {
+        Self { shape: Shape::Nothing, id: None, why, raw: None }
+    }
 }
 
 /// What a malformed message looks like: which members are there, whatever is in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Shape {
-    /// The line is not JSON, or not UTF-8: -32700 without an id.
+    /// The line is not JSON, or not UTF-8, and does not look like a response: -32700 without an id.
     NotJson,
     /// It has `method`, and neither `result` nor `error`.
     Call,
-    /// It has `result` or `error`, but no `method`. Never answered.
+    /// It has `result` or `error`, but no `method`; of a line that is not JSON, as far as it can be read. Never answered.
     Response,
     /// It has `method` together with `result` or `error`. Never answered: it may be a response.
     Hybrid,
@@ -97,7 +107,7 @@ pub enum Line {
 #[must_use]
 pub fn parse_line(line: &Bytes, max_batch: usize) -> Line {
     let Ok(text) = str::from_utf8(line) else {
-        return Line::Message(malformed(Shape::NotJson, None, "the line is not UTF-8"));
+        return Line::Message(not_json(line, "the line is not UTF-8"));
     };
     let text = without_noise(text);
     match text.as_bytes().first() {
@@ -108,19 +118,33 @@ pub fn parse_line(line: &Bytes, max_batch: usize) -> Line {
 }
 
 fn malformed(shape: Shape, id: Option<Id>, why: &'static str) -> Message {
-    Message::Malformed(Malformed { shape, id, why })
+    Message::Malformed(Malformed { shape, id, why, raw: None })
 }
 
 /// The message `text`, which is a part of `line`.
 fn message(line: &Bytes, text: &str) -> Message {
     let mut envelope = Envelope::default();
     if members(text, |key, value| envelope.take(key, value)).is_ok() {
-        return envelope.decode(line).unwrap_or_else(Message::Malformed);
+        let raw = || Payload::from_line(line, text);
+        return envelope
+            .decode(line)
+            .unwrap_or_else(|malformed| Message::Malformed(Malformed { raw: Some(raw()), ..malformed }));
     }
     // Either it is not JSON, or it is, but no object. Ask only now: this is not the way of ordinary lines.
     match serde_json::from_str::<&RawValue>(text) {
         Ok(_) => malformed(Shape::Nothing, None, "a message must be an object"),
-        Err(_) => malformed(Shape::NotJson, None, "the line is not JSON"),
+        // With the white space behind it, which may be what ends its last number.
+        Err(_) => not_json(line, "the line is not JSON"),
+    }
+}
+
+/// What is not JSON may still tell whom it answers: whoever waits for that must not wait for ever.
+fn not_json(line: &[u8], why: &'static str) -> Message {
+    let mut scanner = Scanner::new(0);
+    scanner.feed(line);
+    match scanner.finish() {
+        Oversized { shape: OversizedShape::Response, id, .. } => malformed(Shape::Response, id, why),
+        _ => malformed(Shape::NotJson, None, why),
     }
 }
 
@@ -204,7 +228,7 @@ impl<'a> Envelope<'a> {
     fn decode(&self, line: &Bytes) -> Result<Message, Malformed> {
         let shape = self.shape();
         let id = self.id.filter(|_| !self.id_twice).and_then(Id::from_raw);
-        let fault = |why| Malformed { shape, id: id.clone(), why };
+        let fault = |why| Malformed { shape, id: id.clone(), why, raw: None };
         if self.twice {
             return Err(fault("a member of the envelope is there twice"));
         }

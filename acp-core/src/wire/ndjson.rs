@@ -38,6 +38,19 @@ pub enum Framed {
     TooLong(Oversized),
 }
 
+impl Framed {
+    /// A message of a transport that keeps messages apart: the limit is the same.
+    #[must_use]
+    pub fn whole(message: &Bytes, limit: usize) -> Self {
+        if message.len() <= limit {
+            return Self::Line(message.clone());
+        }
+        let mut scanner = Scanner::new(limit);
+        scanner.feed(message);
+        Self::TooLong(scanner.finish())
+    }
+}
+
 impl Deframer {
     /// Lines may have `limit` bytes, line break excluded.
     #[must_use]
@@ -58,17 +71,18 @@ impl Deframer {
     /// The stream has ended. What came after the last line break is a line too.
     pub fn finish(&mut self) -> Option<Framed> {
         self.give_up_mark();
+        // What was given up has not been measured yet.
+        self.take(&[], 0);
         if self.scanner.is_none() && self.buffer.is_empty() {
             return None;
         }
         self.complete()
     }
 
-    /// Bytes held: the line that is not complete yet, or what is known about one that is too long.
+    /// Bytes held: of the line that is not complete yet, or, below 16 KiB, about one that is too long.
     #[must_use]
     pub fn held(&self) -> usize {
-        let scanned = self.scanner.as_ref().map_or(0, Scanner::held);
-        self.buffer.len() + usize::from(self.mark.unwrap_or(0)) + scanned
+        self.buffer.len() + usize::from(self.mark.unwrap_or(0)) + self.scanner.as_ref().map_or(0, Scanner::held)
     }
 
     fn skip_mark(&mut self, input: &mut &[u8]) {

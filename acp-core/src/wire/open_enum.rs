@@ -242,7 +242,7 @@ open_enums! {
 
 #[cfg(test)]
 mod tests {
-    use alloc::{format, string::ToString};
+    use alloc::{format, string::ToString, vec::Vec};
 
     use super::*;
 
@@ -286,6 +286,29 @@ mod tests {
         plan_entry_statuses_are_open: PlanEntryStatus, 3;
         update_kinds_are_open: UpdateKind, 21;
         content_kinds_are_open: ContentKind, 5;
+    }
+
+    #[test]
+    fn the_names_are_those_of_the_protocol() {
+        macro_rules! names {
+            ($name:ident) => {
+                $name::KNOWN.iter().map($name::as_str).collect::<Vec<_>>().join(" ")
+            };
+        }
+        assert_eq!(names!(StopReason), "end_turn max_tokens max_turn_requests refusal cancelled");
+        assert_eq!(names!(ToolKind), "read edit delete move search execute think fetch switch_mode other");
+        assert_eq!(names!(ToolCallStatus), "pending in_progress completed failed");
+        assert_eq!(names!(PermissionOptionKind), "allow_once allow_always reject_once reject_always");
+        assert_eq!(names!(PlanEntryPriority), "high medium low");
+        assert_eq!(names!(PlanEntryStatus), "pending in_progress completed");
+        assert_eq!(names!(ContentKind), "text image audio resource_link resource");
+        assert_eq!(
+            names!(UpdateKind),
+            "user_message_chunk agent_message_chunk agent_thought_chunk tool_call tool_call_update plan plan_update \
+             plan_removed available_commands_update current_mode_update config_option_update session_info_update \
+             usage_update notice compaction_update compaction_summary_chunk subagent_update session_message \
+             session_message_chunk prompt_suggestions_update cursor_update"
+        );
     }
 
     #[test]

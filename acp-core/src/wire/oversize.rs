@@ -4,9 +4,12 @@
 //! peer that asked. So its top-level keys are read on the way, wherever they stand, in memory that does not grow. What
 //! the line says twice it does not say: a duplicate key must not smuggle an id past one of two readers.
 
-use alloc::{boxed::Box, vec::Vec};
+mod kept;
 
-use super::{id::Id, method::MethodName, object::string, payload::Payload};
+use alloc::boxed::Box;
+
+use self::kept::Kept;
+use super::{id::Id, method::MethodName};
 
 /// The most bytes kept of each of `id`, `method` and `params.sessionId`, as they stand in the line.
 const KEEP: usize = 4096;
@@ -37,10 +40,11 @@ pub enum OversizedShape {
     Request,
     /// A method and no id.
     Notification,
-    /// A result or an error and no method, whether or not its id could be read.
+    /// A result or an error, whether or not its id could be read; also of a line that is broken or cut off behind it. If
+    /// there is a method too, nothing else is told.
     Response,
-    /// Anything else: no object, a batch, malformed, cut off by the end of the stream, a key twice, a method together
-    /// with a result, a request whose id could not be read, or nothing but an id.
+    /// Anything else: no object, a batch, malformed, cut off by the end of the stream, a request whose id could not be
+    /// read, or nothing but an id.
     Noise,
 }
 
@@ -63,6 +67,8 @@ pub(crate) struct Scanner {
     name: Name,
     /// A bit for each [`Name`] that was there.
     seen: u8,
+    /// One of them was there before.
+    twice: bool,
     /// `params` is there and is neither an object nor an array nor null.
     scalar_params: bool,
     version: Kept,
@@ -77,9 +83,9 @@ enum At {
     /// The brace that opens the line.
     #[default]
     Start,
-    Key {
-        first: bool,
-    },
+    /// A key, or the brace that closes an empty object.
+    FirstKey,
+    Key,
     Colon,
     Value,
     /// More of a number, `true`, `false` or `null`.
@@ -96,16 +102,15 @@ enum At {
     Noise,
 }
 
-/// What terminals and editors put in front of a line: a byte order mark, escape sequences.
+/// What `noise` passes over in front of a message, too: byte order marks, escape sequences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Lead {
     #[default]
     None,
     Mark(u8),
     Escape,
-    /// `ESC [`, ends with a letter.
+    EscapeMiddle,
     Control,
-    /// `ESC ]`, ends with BEL or `ESC \`.
     Command,
     CommandEscape,
 }
@@ -137,40 +142,6 @@ impl Name {
     }
 }
 
-/// Text that is kept up to a bound; of longer text nothing is kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Kept {
-    text: Vec<u8>,
-    lost: bool,
-}
-
-impl Kept {
-    fn push(&mut self, bytes: &[u8], most: usize) {
-        let len = self.text.len() + bytes.len();
-        if self.lost || len > most {
-            return self.lose();
-        }
-        if len > self.text.capacity() {
-            // Doubled, but not beyond the bound.
-            let room = (self.text.capacity() * 2).clamp(len, most);
-            self.text.reserve_exact(room - self.text.len());
-        }
-        self.text.extend_from_slice(bytes);
-    }
-
-    fn lose(&mut self) {
-        *self = Self { text: Vec::new(), lost: true };
-    }
-
-    fn value(&self) -> Option<Payload> {
-        Payload::parse(self.text.clone()).ok()
-    }
-
-    fn string(&self) -> Option<Box<str>> {
-        Some(string(self.value()?.as_str())?.into())
-    }
-}
-
 impl Scanner {
     /// `limit`: what the line may have, to be told with the result.
     pub(crate) fn new(limit: usize) -> Self {
@@ -179,7 +150,7 @@ impl Scanner {
 
     /// Bytes held.
     pub(crate) fn held(&self) -> usize {
-        [&self.key, &self.version, &self.id, &self.method, &self.session].map(|kept| kept.text.capacity()).iter().sum()
+        [&self.key, &self.version, &self.id, &self.method, &self.session].map(Kept::held).iter().sum()
     }
 
     /// Takes more of the line.
@@ -202,7 +173,7 @@ impl Scanner {
                     self.start(byte);
                     rest
                 }
-                At::Key { .. } | At::Colon | At::Value | At::Next | At::End => {
+                At::FirstKey | At::Key | At::Colon | At::Value | At::Next | At::End => {
                     if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
                         self.token(byte);
                     }
@@ -214,39 +185,36 @@ impl Scanner {
 
     /// The line is over.
     pub(crate) fn finish(self) -> Oversized {
-        let mut told = Oversized {
-            size: self.size,
-            limit: self.limit,
-            shape: OversizedShape::Noise,
-            id: None,
-            method: None,
-            session: None,
-        };
-        if self.at != At::End {
-            return told;
-        }
-        let id = self.id.value().as_ref().and_then(Id::parse);
+        let complete = self.at == At::End;
+        // More digits may have been to come.
+        let id_is_whole = !(self.at == At::Scalar && self.name == Name::Id);
+        let id = self.id.value().filter(|_| id_is_whole).as_ref().and_then(Id::parse);
         let method = self.method.string();
         let is_call = self.has(Name::Method);
         let is_answer = self.has(Name::Result) || self.has(Name::Error);
         // A method that is too long to keep is a method all the same.
         let well_formed = self.version.string().as_deref() == Some("2.0")
+            && !self.twice
             && !self.scalar_params
-            && (method.is_some() || self.method.lost);
-        told.shape = match (is_call, is_answer) {
+            && (method.is_some() || self.method.is_lost());
+        let shape = match (is_call, is_answer) {
+            // What looks like an answer is none of a peer's requests, however broken.
+            (_, true) => OversizedShape::Response,
+            _ if !complete => OversizedShape::Noise,
             (true, false) if self.has(Name::Id) && id.is_some() => OversizedShape::Request,
             (true, false) if !self.has(Name::Id) && well_formed => OversizedShape::Notification,
-            (false, true) => OversizedShape::Response,
-            (false, false) => {
-                told.id = id;
-                return told;
-            }
-            (true, _) => return told,
+            _ => OversizedShape::Noise,
         };
-        told.id = id;
-        told.method = method.map(|name| MethodName::new(&name));
-        told.session = self.session.string();
-        told
+        let is_told = shape != OversizedShape::Noise && !(is_call && is_answer);
+        let is_bare = complete && !is_call && !is_answer;
+        Oversized {
+            size: self.size,
+            limit: self.limit,
+            shape,
+            id: id.filter(|_| is_told || is_bare),
+            method: method.filter(|_| is_told).map(|name| MethodName::new(&name)),
+            session: self.session.string().filter(|_| is_told),
+        }
     }
 
     const fn has(&self, name: Name) -> bool {
@@ -254,14 +222,14 @@ impl Scanner {
     }
 
     /// From here on only the length counts.
-    fn noise(&mut self) {
-        *self = Self { limit: self.limit, size: self.size, at: At::Noise, ..Self::default() };
+    const fn noise(&mut self) {
+        self.at = At::Noise;
     }
 
     fn start(&mut self, byte: u8) {
         self.lead = match (self.lead, byte) {
             (Lead::None, b'{') => {
-                self.at = At::Key { first: true };
+                self.at = At::FirstKey;
                 Lead::None
             }
             (Lead::None, b' ' | b'\t' | b'\r' | b'\n') => Lead::None,
@@ -269,21 +237,28 @@ impl Scanner {
             (Lead::Mark(0xBB), 0xBB) => Lead::Mark(0xBF),
             (Lead::Mark(0xBF), 0xBF) => Lead::None,
             (Lead::None, 0x1B) => Lead::Escape,
-            (Lead::Escape, b'[') => Lead::Control,
-            (Lead::Escape, b']') => Lead::Command,
-            (Lead::Control, 0x40..=0x7E) | (Lead::Command, 0x07) | (Lead::CommandEscape, b'\\') => Lead::None,
-            (Lead::Control, _) => Lead::Control,
-            (Lead::Command | Lead::CommandEscape, 0x1B) => Lead::CommandEscape,
-            (Lead::Command | Lead::CommandEscape, _) => Lead::Command,
-            (Lead::Escape, _) => Lead::None,
             (Lead::None | Lead::Mark(_), _) => return self.noise(),
+            (Lead::Escape, b'[') => Lead::Control,
+            (Lead::Escape, b']' | b'P' | b'X' | b'^' | b'_') => Lead::Command,
+            (Lead::Escape | Lead::EscapeMiddle, b' '..=b'/') => Lead::EscapeMiddle,
+            (Lead::Escape | Lead::EscapeMiddle, b'0'..=b'z' | b'|'..=b'~') => Lead::None,
+            (Lead::Control, b' '..=b'?') => Lead::Control,
+            (Lead::Control, b'@'..=b'Z' | b'\\'..=b'z' | b'|'..=b'~') => Lead::None,
+            (Lead::Command, 0x1B) => Lead::CommandEscape,
+            (Lead::Command, 0x07) | (Lead::CommandEscape, b'\\') => Lead::None,
+            (Lead::Command, _) => Lead::Command,
+            // A broken sequence does not take what follows it.
+            (broken, _) => {
+                self.lead = if broken == Lead::CommandEscape { Lead::Escape } else { Lead::None };
+                return self.start(byte);
+            }
         };
     }
 
     /// One byte of the structure, in an object whose members are read.
     fn token(&mut self, byte: u8) {
         match (self.at, byte) {
-            (At::Key { .. }, b'"') => {
+            (At::FirstKey | At::Key, b'"') => {
                 self.key = Kept::default();
                 self.key.push(b"\"", KEEP_KEY);
                 self.at = At::Text(Of::Key);
@@ -291,7 +266,7 @@ impl Scanner {
             (At::Colon, b':') => self.at = At::Value,
             (At::Value, b'{') if self.name == Name::Params => {
                 self.in_params = true;
-                self.at = At::Key { first: true };
+                self.at = At::FirstKey;
             }
             (At::Value, b'{' | b'[') => {
                 // The bracket alone makes the value unreadable, as it should be.
@@ -304,8 +279,8 @@ impl Scanner {
                 self.keep_value(&[byte]);
                 self.at = if byte == b'"' { At::Text(Of::Value) } else { At::Scalar };
             }
-            (At::Next, b',') => self.at = At::Key { first: false },
-            (At::Next | At::Key { first: true }, b'}') => {
+            (At::Next, b',') => self.at = At::Key,
+            (At::Next | At::FirstKey, b'}') => {
                 self.at = if self.in_params { At::Next } else { At::End };
                 self.in_params = false;
             }
@@ -372,11 +347,15 @@ impl Scanner {
             _ => Name::Other,
         };
         self.at = At::Colon;
-        match (self.has(self.name), self.name) {
-            (true, Name::SessionId) => self.session.lose(),
-            (true, Name::Other) => {}
-            (true, _) => return self.noise(),
-            (false, _) => {}
+        if self.has(self.name) {
+            match self.name {
+                Name::Version => self.version.lose(),
+                Name::Id => self.id.lose(),
+                Name::Method => self.method.lose(),
+                Name::Params | Name::SessionId => self.session.lose(),
+                Name::Result | Name::Error | Name::Other => {}
+            }
+            self.twice |= !matches!(self.name, Name::SessionId | Name::Other);
         }
         self.seen |= self.name.bit();
     }

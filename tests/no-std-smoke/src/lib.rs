@@ -12,16 +12,35 @@ use core::panic::PanicInfo;
 use core::ptr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-// Names the crate even while nothing of it is called: what is not named is not linked, and would prove nothing.
-pub use acp_core::{machine, wire};
+use acp_core::{Agent, Client, Config, Connection, Payload, Role, Timestamp};
 
-/// The entry an embedder would call. It is exported, so what it reaches must be linked.
+/// The entry an embedder would call. It is exported, so what it reaches must be linked: both ends, driven whole.
 ///
-/// The place for `Connection`: build one for each role, hand it `input`, drain its three polls, and return the bytes it
-/// wants to transmit, so that the whole core is reachable from here.
+/// Answers how many bytes both want to write.
 #[unsafe(no_mangle)]
 pub extern "C" fn acp_smoke(input: u8) -> usize {
-    usize::from(input)
+    let Ok(mut agent) = Connection::<Agent>::new(Config::agent()) else { return 0 };
+    let Ok(mut client) = Connection::<Client>::new(Config::client()) else { return 0 };
+    let opened = client.initialize(&Payload::EMPTY, Timestamp::ZERO).is_ok();
+    usize::from(opened) + drive(&mut agent, input) + drive(&mut client, input)
+}
+
+fn drive<R: Role>(conn: &mut Connection<R>, input: u8) -> usize {
+    let now = Timestamp::from_millis(u64::from(input));
+    let mut written = 0;
+    conn.handle_input(&[input], now);
+    conn.handle_eof(now);
+    while !conn.is_closed() {
+        let deadline = conn.poll_timeout().map_or(now, |deadline| deadline.at);
+        conn.handle_timeout(deadline);
+        while let Some(frame) = conn.poll_transmit() {
+            written += frame.into_line().len();
+        }
+        while let Some(action) = conn.poll_action() {
+            drop(action);
+        }
+    }
+    written
 }
 
 const ARENA: usize = 64 * 1024;

@@ -50,8 +50,9 @@ fn the_shape_follows_from_the_top_level_keys() {
         (r#"{"jsonrpc":"2.0","result":{}}"#, Response),
         ("{}", Noise),
         (r#"{"jsonrpc":"2.0","id":1}"#, Noise),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"a","result":1}"#, Noise),
-        (r#"{"jsonrpc":"2.0","method":"a","error":1}"#, Noise),
+        // It may be an answer, and those get none.
+        (r#"{"jsonrpc":"2.0","id":1,"method":"a","result":1}"#, Response),
+        (r#"{"jsonrpc":"2.0","method":"a","error":1}"#, Response),
     ] {
         assert_eq!(shape(line), expected, "{line}");
     }
@@ -70,8 +71,46 @@ fn what_is_no_object_is_noise() {
     {
         assert_eq!(shape(&line), Noise, "{line}");
     }
+    let members = good.trim_matches(['{', '}']);
+    for odd in [
+        "",
+        "x",
+        "\"x\"",
+        "\"x\":",
+        "\"x\" 1",
+        "\"x\":1{",
+        "\"x\":1 2",
+        "\"x\":,",
+        "\"x\"::1",
+        "x:1",
+        "1:1",
+        "\"x\":]",
+        "\"x\":+1",
+    ] {
+        assert_eq!(shape(format!("{{{members},{odd}}}")), Noise, "{odd}");
+        assert_eq!(shape(format!("{{{odd},{members}}}")), Noise, "{odd}");
+    }
     for cut in 0..good.len() {
         assert_eq!(shape(&good[..cut]), Noise, "{}", &good[..cut]);
+    }
+}
+
+#[test]
+fn an_answer_is_known_as_soon_as_its_members_are() {
+    let whole = r#"{"jsonrpc":"2.0","id":31,"result":{"id":7,"method":"a"},"x":1}"#;
+    let known = whole.find(":{").unwrap();
+    for cut in 0..whole.len() {
+        let expected = if cut < known { (Noise, None) } else { (Response, Some("31".into())) };
+        let (shape, id, ..) = told(&whole[..cut]);
+        assert_eq!((shape, id), expected, "{}", &whole[..cut]);
+    }
+    for odd in [",", "x", ",\"x\"", "}", "]", ",,", ":1"] {
+        let line = whole.replace(",\"x\":1", odd);
+        assert_eq!(told(&line), (Response, Some("31".into()), None, None), "{line}");
+    }
+    // The id may have had more digits, or a second one to follow it.
+    for line in [r#"{"result":{},"id":3"#, r#"{"result":{},"id":"3"#, r#"{"id":3,"result":{},"id""#] {
+        assert_eq!(told(line), (Response, None, None, None), "{line}");
     }
 }
 
@@ -115,11 +154,14 @@ fn nested_or_quoted_keys_cannot_impersonate() {
     ] {
         assert_eq!(told(line), (Notification, None, Some("a".into()), None), "{line}");
     }
+    let result = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s","method":"a"}}"#;
+    assert_eq!(told(result), (Response, Some("1".into()), None, None));
     for line in [
         r#"{"jsonrpc":"2.0","method":"a","sessionId":"s","params":{"x":{"sessionId":"s"},"y":["sessionId"]}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":[{"sessionId":"s"}]}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{},"x":{"sessionId":"s"}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{"sessionId":1}}"#,
+        r#"{"jsonrpc":"2.0","method":"a","params":null,"x":{"sessionId":"s","params":{"sessionId":"s"}}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{"sessionId":"s","sessionId":"s"}}"#,
         r#"{"jsonrpc":"2.0","method":"a","params":{"sessionId":"a","sessionId":"b","sessionId":"c"}}"#,
     ] {
@@ -128,26 +170,41 @@ fn nested_or_quoted_keys_cannot_impersonate() {
 }
 
 #[test]
-fn a_key_that_comes_twice_makes_noise() {
-    for key in [r#""jsonrpc":"2.0""#, r#""id":1"#, r#""method":"a""#, r#""params":{}"#] {
-        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{}},{key}}}"#);
-        assert_eq!(told(&line), (Noise, None, None, None), "{line}");
-    }
-    for line in [
-        r#"{"jsonrpc":"2.0","id":1,"result":1,"result":1}"#,
-        r#"{"jsonrpc":"2.0","id":1,"error":1,"error":1}"#,
-        r#"{"jsonrpc":"2.0","id":1,"\u0069d":2,"result":1}"#,
-        r#"{"jsonrpc":"2.0","id":1,"id":2}"#,
+fn what_comes_twice_is_not_told() {
+    for (key, id, method) in [
+        (r#""jsonrpc":"2.0""#, Some("1"), Some("a")),
+        (r#""method":"a""#, Some("1"), None),
+        (r#""params":{"sessionId":"s"}"#, Some("1"), Some("a")),
+        (r#""id":1"#, None, None),
     ] {
-        assert_eq!(told(line), (Noise, None, None, None), "{line}");
+        let line = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{"sessionId":"s"}},{key}}}"#);
+        let (shape, told_id, told_method, session) = told(&line);
+        assert_eq!(
+            (shape == Request, told_id.as_deref(), told_method.as_deref()),
+            (id.is_some(), id, method),
+            "{line}"
+        );
+        assert_eq!(session.is_some(), id.is_some() && !key.contains("params"), "{line}");
+        // Without an id nothing says that it is a notification.
+        let without_id = line.replace(r#""id":1,"#, "");
+        assert_eq!(self::shape(&without_id), if id.is_some() { Noise } else { Request }, "{line}");
     }
+    for (line, expected) in [
+        (r#"{"jsonrpc":"2.0","id":1,"result":1,"result":1}"#, Some("1".into())),
+        (r#"{"jsonrpc":"2.0","id":1,"error":1,"error":1}"#, Some("1".into())),
+        (r#"{"jsonrpc":"2.0","id":1,"\u0069d":2,"result":1}"#, None),
+        (r#"{"jsonrpc":"2.0","id":1,"result":1,"id":2}"#, None),
+    ] {
+        assert_eq!(told(line), (Response, expected, None, None), "{line}");
+    }
+    assert_eq!(told(r#"{"jsonrpc":"2.0","id":1,"id":2}"#), (Noise, None, None, None));
     assert_eq!(shape(r#"{"jsonrpc":"2.0","method":"a","x":1,"x":2}"#), Notification);
 }
 
 #[test]
 fn a_lone_id_is_kept_although_it_is_noise() {
     assert_eq!(told(r#"{"jsonrpc":"2.0","vendor":{},"id":3}"#), (Noise, Some("3".into()), None, None));
-    assert_eq!(told(r#"{"jsonrpc":"2.0","id":3,"method":"a","result":1}"#), (Noise, None, None, None));
+    assert_eq!(told(r#"{"jsonrpc":"2.0","id":3,"method":"a","result":1}"#), (Response, None, None, None));
 }
 
 #[test]
@@ -198,12 +255,26 @@ fn ids_and_methods_are_kept_up_to_their_bound() {
 #[test]
 fn what_stands_in_front_of_the_brace_is_passed_over() {
     let good = r#"{"jsonrpc":"2.0","method":"a"}"#;
-    for lead in
-        ["\u{feff}", "\u{1b}[2K\u{1b}[1;31m", "\u{1b}]0;title {\u{7}", "\u{1b}]8;;x\u{1b}\\", "\u{1b}c", " \t\r"]
-    {
+    for lead in [
+        " \t\r",
+        "\u{feff}",
+        "\u{feff} \u{feff}",
+        "\u{1b}[0m",
+        "\u{1b}[2K\u{1b}[?25l\u{1b}[1;31m ",
+        "\u{1b}[ q",
+        "\u{1b}[",
+        "\u{1b}]0;a title {\u{7}",
+        "\u{1b}]8;;x\u{1b}\\",
+        "\u{1b}]0;cut short\u{1b}[0m",
+        "\u{1b}P1$r0m\u{1b}\\",
+        "\u{1b}c\u{1b}(B\u{1b}=",
+        "\u{1b}",
+        "\u{1b}\u{feff}",
+    ] {
         assert_eq!(shape(format!("{lead}{good}\r")), Notification, "{lead:?}");
     }
-    for lead in [&b"\xEF"[..], b"\xEF\xBB", b"\xBB", b"\x1b[2", b"\x1b]0;", b"\x07", b"x"] {
+    for lead in [&b"\xEF"[..], b"\xEF\xBB", b"\xBB", b"\xEF\xBF", b"\x1b[\x07", b"\x1b]0;", b"\x07", b"x", b"\x1b\xE2"]
+    {
         assert_eq!(shape([lead, good.as_bytes()].concat()), Noise, "{lead:?}");
     }
 }

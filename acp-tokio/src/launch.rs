@@ -1,0 +1,96 @@
+//! An agent as a child process, with the connection to it: started together, and ended together.
+
+use core::{future::Future, pin::Pin, time::Duration};
+use std::{io, process::ExitStatus};
+
+use acp_core::{Client, CloseReason, Config};
+use tokio::process::Command;
+
+use crate::{Actions, AgentProcess, Ended, Grace, Handle};
+
+/// How long the rest of an agent's output may take to arrive once it has exited, when something it started keeps the
+/// pipe open.
+const LAST_BYTES: Duration = Duration::from_millis(500);
+
+/// Starts an agent and connects to it. Spawn [`Running::run`]: it moves the bytes, and ends the agent with its whole
+/// process group once the connection is over.
+///
+/// # Errors
+///
+/// The program cannot be started, and why; or the configuration holds a zero or an impossible value.
+pub fn launch(
+    command: Command,
+    config: Config,
+    grace: Grace,
+) -> io::Result<(Handle<Client>, Actions<Client>, Running)> {
+    config.check().map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why.to_string()))?;
+    let (process, pipes) = AgentProcess::spawn(command, grace)?;
+    let (client, actions, driver) = crate::client(pipes.stdout, pipes.stdin, config)
+        .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why.to_string()))?;
+    let running = Running { process, driver: Box::pin(driver), client: client.clone() };
+    Ok((client, actions, running))
+}
+
+/// A running agent: its process, and what moves the bytes. Dropping it kills the agent with its whole process group.
+pub struct Running {
+    process: AgentProcess,
+    driver: Pin<Box<dyn Future<Output = CloseReason> + Send>>,
+    client: Handle<Client>,
+}
+
+impl core::fmt::Debug for Running {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Running").field("process", &self.process).finish_non_exhaustive()
+    }
+}
+
+/// How it all ended: only facts that were seen.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ending {
+    /// Why the connection ended.
+    pub reason: CloseReason,
+    /// How the process ended; `None` if it could not be ended.
+    pub status: Option<ExitStatus>,
+    /// The step that it took; `None` if it had exited by itself.
+    pub by: Option<acp_core::machine::shutdown::Step>,
+    /// The last it said on stderr, up to 64 KiB.
+    pub stderr: String,
+}
+
+impl Running {
+    /// The process.
+    #[must_use]
+    pub const fn process(&self) -> &AgentProcess {
+        &self.process
+    }
+
+    /// Moves the bytes until the connection is over, then ends the agent: its stdin is closed, then SIGTERM, then SIGKILL
+    /// to its group, with the graces it was launched with.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be waited for.
+    pub async fn run(mut self) -> io::Result<Ending> {
+        let mut exited = false;
+        let reason = loop {
+            tokio::select! {
+                // The last bytes come before the exit status: what the agent said at the end is heard first.
+                biased;
+                reason = &mut self.driver => break reason,
+                status = self.process.wait(), if !exited => {
+                    status?;
+                    exited = true;
+                }
+                () = tokio::time::sleep(LAST_BYTES), if exited => {
+                    self.client.with(|conn, now| conn.handle_lost("the agent exited", now));
+                }
+            }
+        };
+        // The driver owns the agent's stdin: dropping it closes that.
+        drop(core::mem::replace(&mut self.driver, Box::pin(core::future::pending())));
+        let Ended { status, by } = self.process.shutdown().await?;
+        let stderr = String::from_utf8_lossy(&self.process.stderr_tail()).into_owned();
+        Ok(Ending { reason, status, by, stderr })
+    }
+}

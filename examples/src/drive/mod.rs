@@ -1,0 +1,135 @@
+//! A client that runs an agent as its child and shows what happens: as JSON events for programs, as a transcript for
+//! people.
+//!
+//! The shape of a client: one task sends, takes the actions in their order, and shows them. It never waits for two things
+//! at once, because everything it waits for is an action, or a time.
+
+mod args;
+mod events;
+mod files;
+mod run;
+mod services;
+mod session;
+mod show;
+mod terminals;
+mod turns;
+
+use core::time::Duration;
+use std::{
+    io::{self, IsTerminal as _},
+    process::ExitCode,
+};
+
+use acp_core::{Config, machine::shutdown::Step};
+use acp_tokio::Grace;
+use tokio::process::Command;
+
+use self::{args::Plan, events::Event, run::Run, show::Output};
+use crate::{echo, shape::widened};
+
+/// The argument with which this program is the agent of its own demonstration.
+const AS_AGENT: &str = "__echo-agent";
+
+/// How long an agent may take to go, once its stdin is closed; and then once it was told to.
+const GRACE: Grace = Grace { stdin: Duration::from_millis(1500), terminate: Duration::from_millis(300) };
+
+/// How long the end of everything may take, the steps of [`GRACE`] included; then the agent is killed.
+const END: Duration = Duration::from_secs(4);
+
+/// Exit codes.
+mod exit {
+    pub(super) const OURS: u8 = 1;
+    pub(super) const USAGE: u8 = 2;
+    pub(super) const REFUSED: u8 = 3;
+    pub(super) const TIMEOUT: u8 = 4;
+    pub(super) const GONE: u8 = 5;
+    /// As a shell says it of a program that SIGINT ended.
+    pub(super) const INTERRUPTED: u8 = 130;
+}
+
+/// The program `drive`.
+pub async fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == AS_AGENT) {
+        return echo::serve(echo::Options::default()).await;
+    }
+    let demonstration = std::env::args_os().len() == 1;
+    let plan = match demonstration {
+        true => match args::demonstration() {
+            Ok(plan) => plan,
+            Err(why) => {
+                eprintln!("drive: the demonstration needs to know where it runs: {why}");
+                return exit::USAGE.into();
+            }
+        },
+        false => match args::parse() {
+            Ok(plan) => plan,
+            Err(why) => {
+                let _ = why.print();
+                return if why.use_stderr() { exit::USAGE.into() } else { ExitCode::SUCCESS };
+            }
+        },
+    };
+    let out = match demonstration || (!plan.json && io::stdout().is_terminal()) {
+        true => Output::transcript(demonstration),
+        false => Output::Json,
+    };
+    drive(&plan, out).await.into()
+}
+
+/// One run, from the start of the agent until nothing is left of it. Gives the exit code.
+async fn drive(plan: &Plan, mut out: Output) -> u8 {
+    let Some((program, arguments)) = plan.agent.split_first() else { return exit::USAGE };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&plan.cwd);
+    let mut config = widened(Config::client());
+    config.offer = Some(plan.protocol);
+    // A cancel that the agent never confirms is a request that times out, like any other here.
+    config.stop_confirm = Some(plan.timeout);
+    // At the end nobody here has much to say any more.
+    config.drain = Duration::from_millis(200);
+    let (client, actions, running) = match acp_tokio::launch(command, config, GRACE) {
+        Ok(started) => started,
+        Err(why) => {
+            let _ = out.show(&Event::Closed { r#where: "start", reason: why.to_string() });
+            return exit::GONE;
+        }
+    };
+    let mut ending = tokio::spawn(running.run());
+    let mut run = Run::new(plan, client.clone(), actions, out);
+    run.show(&Event::Started);
+    let interrupted = tokio::select! {
+        // Over: why was shown, and is in the exit code.
+        _ = run.all() => false,
+        () = acp_tokio::terminated() => true,
+    };
+
+    client.close();
+    let ended = tokio::time::timeout(END, &mut ending).await;
+    if ended.is_err() {
+        // It does not even read what is left. Dropping what runs it kills its group.
+        ending.abort();
+        let _ = ending.await;
+    }
+    let code = if interrupted { exit::INTERRUPTED } else { run.exit() };
+    let how = match ended {
+        Ok(Ok(Ok(ended))) => {
+            if code != 0 {
+                eprint!("{}", ended.stderr);
+            }
+            let by = match ended.by {
+                None => "by itself",
+                Some(Step::CloseStdin) => "once its stdin was closed",
+                Some(Step::Terminate) => "after SIGTERM",
+                Some(Step::Kill) => "after SIGKILL",
+            };
+            ended.status.map_or_else(|| "it hangs".to_owned(), |status| format!("{status}, {by}"))
+        }
+        Ok(Ok(Err(why))) => why.to_string(),
+        Ok(Err(_)) | Err(_) => "killed".to_owned(),
+    };
+    if code != 0 {
+        eprintln!("drive: the agent's process is over: {how}");
+    }
+    run.show(&Event::Ended { how });
+    code
+}

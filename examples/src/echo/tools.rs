@@ -1,0 +1,86 @@
+//! Tool calls, with and without permission. Whatever happens to the turn, an announced call gets its final status.
+
+use core::{
+    future::Future,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use acp_core::wire::{PermissionOutcome, ToolCallStatus, permission_outcome};
+use serde_json::json;
+
+use super::talk::{Halt, Talk};
+use crate::shape::{text_block, tool_call, tool_status};
+
+const TITLE: &str = "Edit a file";
+const PATH: &str = "/tmp/echo.txt";
+
+/// Runs a tool call from `pending` to `completed`.
+pub(super) async fn tool(talk: &Talk) -> Result<(), Halt> {
+    let id = announce(talk).await?;
+    finished(talk, &id, work(talk, &id)).await
+}
+
+/// The same, if the client permits it.
+pub(super) async fn permission(talk: &Talk) -> Result<(), Halt> {
+    let id = announce(talk).await?;
+    let permitted = async {
+        match ask(talk, &id).await? {
+            true => work(talk, &id).await,
+            false => talk.report(tool_status(&id, &ToolCallStatus::Failed)).await,
+        }
+    };
+    finished(talk, &id, permitted).await
+}
+
+/// A tool call of its own id, announced as pending.
+async fn announce(talk: &Talk) -> Result<String, Halt> {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let id = format!("call-{}", LAST.fetch_add(1, Ordering::Relaxed) + 1);
+    talk.report(tool_call(&id, TITLE)).await?;
+    Ok(id)
+}
+
+/// Sees to the end of a tool call: one that is cut short is reported as failed, before its turn is answered.
+async fn finished(talk: &Talk, id: &str, call: impl Future<Output = Result<(), Halt>>) -> Result<(), Halt> {
+    let how = call.await;
+    if how.is_err() {
+        talk.report_now(tool_status(id, &ToolCallStatus::Failed));
+    }
+    how
+}
+
+/// Whether the client permits it. Nothing fails open: an option that was not offered, an error and an answer that cannot
+/// be read all mean no.
+async fn ask(talk: &Talk, id: &str) -> Result<bool, Halt> {
+    let request = json!({
+        "toolCall": { "toolCallId": id, "title": TITLE, "kind": "edit", "status": "pending" },
+        "options": [
+            { "optionId": "allow", "name": "Allow", "kind": "allow_once" },
+            { "optionId": "allow-always", "name": "Always allow", "kind": "allow_always" },
+            { "optionId": "reject", "name": "Reject", "kind": "reject_once" },
+        ],
+    });
+    let outcome = match talk.ask("session/request_permission", request, None).await {
+        Ok(answer) => permission_outcome(&answer),
+        Err(Halt::Failed(_)) => None,
+        Err(halt) => return Err(halt),
+    };
+    let said = match &outcome {
+        Some(PermissionOutcome::Selected(option)) => format!("permission: selected {option}"),
+        Some(PermissionOutcome::Cancelled) => "permission: cancelled cancelled".to_owned(),
+        Some(PermissionOutcome::Unknown(_)) | None => "permission: no usable answer".to_owned(),
+    };
+    talk.say(&said).await?;
+    Ok(matches!(outcome, Some(PermissionOutcome::Selected(option)) if matches!(&*option, "allow" | "allow-always")))
+}
+
+/// What the tool does, which is nothing: it only says that it did.
+async fn work(talk: &Talk, id: &str) -> Result<(), Halt> {
+    talk.report(tool_status(id, &ToolCallStatus::InProgress)).await?;
+    let mut done = tool_status(id, &ToolCallStatus::Completed);
+    done["content"] = json!([
+        { "type": "content", "content": text_block("Wrote one line.") },
+        { "type": "diff", "path": PATH, "oldText": "before\n", "newText": "after\n" },
+    ]);
+    talk.report(done).await
+}

@@ -1,0 +1,56 @@
+//! The programs as their users run them.
+
+use std::process::{Command, Output};
+
+fn run(program: &str, arguments: &[&str]) -> Output {
+    Command::new(program).args(arguments).output().expect("the program was built with this test")
+}
+
+fn lines(output: &Output) -> Vec<serde_json::Value> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
+}
+
+const DRIVE: &str = env!("CARGO_BIN_EXE_drive");
+const AGENT: &str = env!("CARGO_BIN_EXE_echo_agent");
+
+#[test]
+fn the_demonstration_shows_every_phase_of_a_cancel() {
+    let shown = run(DRIVE, &[]);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.status.success(), "{text}");
+    for part in ["\"chunk 6/6\"", "permission: allow", "cancel 1/4", "cancel 2/4", "cancel 3/4", "cancel 4/4", "turn 4"]
+    {
+        assert!(text.contains(part), "{part} is missing in:\n{text}");
+    }
+    assert!(!text.contains('\x1b'), "no colours outside of a terminal");
+}
+
+#[test]
+fn the_small_programs_understand_each_other() {
+    let said = run(env!("CARGO_BIN_EXE_client_small"), &[env!("CARGO_BIN_EXE_agent_small")]);
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "One word at a time.\nEnded(EndTurn)\n");
+    assert!(said.status.success());
+}
+
+#[test]
+fn events_come_in_the_order_of_the_wire() {
+    let said = run(DRIVE, &["--prompt", "echo é", "--prompt", "error 1234", "--", AGENT]);
+    let events = lines(&said);
+    let names: Vec<_> = events.iter().filter_map(|event| event["ev"].as_str()).collect();
+    assert_eq!(names, ["initialized", "session", "update", "stop", "error"]);
+    assert_eq!((&events[2]["text"], &events[4]["code"]), (&"é".into(), &1234.into()));
+    assert_eq!(said.status.code(), Some(3));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_terminal_is_really_served_and_ends_with_its_turn() {
+    let said = run(DRIVE, &["--caps", "fs,terminal", "--prompt", "exec echo out; echo err >&2", "--", AGENT]);
+    let text: String = lines(&said).iter().filter_map(|event| event["text"].as_str()).collect();
+    assert!(text.contains("out\n") && text.contains("err\n"), "{text:?}");
+    let said =
+        run(DRIVE, &["--caps", "terminal", "--cancel-after-ms", "200", "--prompt", "exec sleep 1000", "--", AGENT]);
+    assert_eq!(lines(&said).last().map(|event| event["stopReason"].clone()), Some("cancelled".into()));
+    assert!(said.status.success());
+}
