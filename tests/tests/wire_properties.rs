@@ -192,7 +192,7 @@ fn busy_client(config: fn(&mut Config)) -> Wire<Client> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
 
     #[test]
     fn an_agent_answers_every_request_once(lines in prop::collection::vec(line(), 1..40), ready in any::<bool>()) {
