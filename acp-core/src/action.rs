@@ -1,6 +1,7 @@
 //! What the host is told, in the order of the wire. A client cannot be told what only an agent is told.
 
 use alloc::boxed::Box;
+use core::time::Duration;
 
 use crate::{
     error::{CloseReason, Violation},
@@ -8,7 +9,7 @@ use crate::{
         IncomingKey, InitializeTicket, PermissionTicket, RequestKey, SessionKey, SessionTicket, Ticket, TurnKey,
         TurnTicket,
     },
-    wire::{ErrorObject, Method, MethodName, Payload, PermissionOptionKind, StopReason},
+    wire::{ErrorObject, Method, MethodName, Payload, PermissionOptionKind, StopReason, code},
 };
 
 /// What either end is told.
@@ -38,6 +39,13 @@ pub enum Common {
     },
     /// A request of ours is resolved. Told once for each, whatever happens.
     Resolved(Resolved),
+    /// We asked to cancel this request of ours, and [`Config::cancel_confirm`](crate::Config::cancel_confirm) has passed
+    /// without an answer to it; or the cancel could not be delivered, and may be asked again. The request stays open:
+    /// support for cancelling it is optional.
+    CancelUnconfirmed(RequestKey),
+    /// Nothing arrived for this long, [`Config::silence`](crate::Config::silence), while a request of ours is open and
+    /// nothing waits for us. Told once for each silence. Nothing is decided by it: what to do is yours to say.
+    Silent(Duration),
     /// The peer did something against the protocol.
     Violation(Violation),
     /// The connection is over. Told last, and once.
@@ -72,6 +80,9 @@ pub enum ClientAction {
     },
     /// A permission request that you were told of is void: it was answered `cancelled`. Take the dialog down.
     PermissionRevoked(IncomingKey),
+    /// A permission request has been open for [`Config::permission`](crate::Config::permission). It stays open, and yours
+    /// to decide: to reject is an answer, `cancelled` says that the turn was cancelled.
+    PermissionOverdue(IncomingKey),
     /// A prompt turn of ours is over. Told once for each.
     TurnEnded {
         /// The session.
@@ -91,6 +102,11 @@ pub enum ClientAction {
         stop: bool,
         /// Whether a Steer has to be asked again.
         steer: bool,
+    },
+    /// The cancel of a session in which no turn of ours ran could not be delivered: ask again.
+    SessionStopUndelivered {
+        /// The session.
+        session: SessionKey,
     },
     /// What either end is told.
     Common(Common),
@@ -193,6 +209,10 @@ impl From<Common> for AgentAction {
 }
 
 /// A request of ours that is resolved.
+///
+/// A request that opens a session is resolved like any other. If it resolves as anything but [`Outcome::Result`] or
+/// [`Outcome::Error`], the agent may or may not have made the session: list the sessions, or open a new one, but do not
+/// assume either. It is never repeated by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Resolved {
     /// Which one.
@@ -215,6 +235,8 @@ pub enum Outcome {
     Invalid {
         /// What is wrong with it.
         why: &'static str,
+        /// What there is of it, as it came: the whole answer, or the result that lacks something.
+        raw: Payload,
     },
     /// The peer's answer was longer than a line may be, and was skipped.
     TooLong {
@@ -229,8 +251,20 @@ pub enum Outcome {
     TimedOut,
     /// The transport could not deliver it.
     Undelivered,
+    /// It was never sent: a prompt that waited behind one that was cancelled and failed, in a session that was closed, or
+    /// for which there was no room when its time came.
+    NotSent,
     /// The connection ended first.
     Closed,
+}
+
+impl Outcome {
+    /// Whether the agent demands a login first, with an error of code -32000. The ways to log in are in its answer to
+    /// `initialize`; which one, if any, is the user's choice.
+    #[must_use]
+    pub fn is_auth_required(&self) -> bool {
+        matches!(self, Self::Error(error) if error.code == code::AUTH_REQUIRED)
+    }
 }
 
 /// Who ended a turn.
@@ -279,6 +313,8 @@ pub struct Offer {
 pub struct PermissionOption {
     /// What is answered if it is chosen.
     pub id: Box<str>,
+    /// What to show. The id, if the option has no readable name.
+    pub name: Box<str>,
     /// What it means.
     pub kind: PermissionOptionKind,
 }

@@ -98,6 +98,17 @@ pub struct Config {
     pub drain: Duration,
     /// Close after this long without any line, while nothing is open in either direction. Default `None`: people think.
     pub idle: Option<Duration>,
+    /// Report after this long without any line, while a request of ours is open and the peer does not wait for us:
+    /// [`Common::Silent`](crate::Common::Silent). Default `None`. It only reports: an agent may think for long.
+    pub silence: Option<Duration>,
+    /// Report after this long that a request of ours which was to be cancelled is still open:
+    /// [`Common::CancelUnconfirmed`](crate::Common::CancelUnconfirmed). Default `None`, since peers may ignore
+    /// `$/cancel_request`.
+    pub cancel_confirm: Option<Duration>,
+    /// Client: report after this long that a permission request is still open:
+    /// [`ClientAction::PermissionOverdue`](crate::ClientAction::PermissionOverdue). Default `None`: a dialog may stay
+    /// open for hours.
+    pub permission: Option<Duration>,
     /// The code for requests before, and a repetition of, `initialize`. Default -32002; the SDKs use -32600.
     pub not_initialized_code: i64,
     /// The code for a session that does not exist here. Default -32002 with `data.sessionId`.
@@ -158,6 +169,9 @@ impl Config {
             close_session: Duration::from_secs(5),
             drain: Duration::from_secs(2),
             idle: None,
+            silence: None,
+            cancel_confirm: None,
+            permission: None,
             not_initialized_code: code::RESOURCE_NOT_FOUND,
             unknown_session_code: code::RESOURCE_NOT_FOUND,
             cascade: false,
@@ -209,6 +223,9 @@ impl Config {
             ("close_session", Some(self.close_session)),
             ("drain", Some(self.drain)),
             ("idle", self.idle),
+            ("silence", self.silence),
+            ("cancel_confirm", self.cancel_confirm),
+            ("permission", self.permission),
         ];
         if let Some((name, _)) = times.into_iter().find(|(_, time)| *time == Some(Duration::ZERO)) {
             return Err(ConfigError::NoTime(name));

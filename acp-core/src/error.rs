@@ -51,6 +51,12 @@ pub enum Misuse {
     /// A second prompt in a session whose turn runs; `Config::overlap` refuses it.
     #[error("a turn is running in this session: wait for its end, or cancel it")]
     TurnInProgress,
+    /// The session is being loaded, resumed or closed.
+    #[error("the session is being opened or closed: wait for the answer")]
+    SessionNotOpen,
+    /// The session is open on this connection, and was opened with other parameters.
+    #[error("the session is open already, with other parameters: use it as it is, or close it first")]
+    OpenedOtherwise,
     /// This key names no session, or one that was closed.
     #[error("there is no such session on this connection")]
     UnknownSession,
@@ -117,6 +123,14 @@ pub enum Violation {
     NeverIssued,
     /// The peer could not read something we sent, and does not know which: an error with id null.
     PeerRejected(ErrorObject),
+    /// A request that was answered in the host's place, since it does not say what it must, or not about what is known
+    /// here.
+    BadRequest {
+        /// Its method.
+        method: MethodName,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// A notification that does not say what it must.
     BadNotification {
         /// Its method.

@@ -97,7 +97,7 @@ pub use action::{
     PermissionOption, Resolved, Settlement, TurnEnd,
 };
 pub use config::{Batches, Config, ConfigError, Limits};
-pub use connection::{Connection, Role};
+pub use connection::{Connection, Role, SessionPlan};
 pub use desk::{Desk, Wake};
 pub use error::{CloseReason, CommandError, Misuse, Refused, Violation};
 pub use host::{HostAction, TurnSignal};

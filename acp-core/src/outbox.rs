@@ -49,6 +49,10 @@ impl core::fmt::Debug for Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Tag {
     Plain,
+    /// A `$/cancel_request` for a request of ours.
+    CancelRequest(u64),
+    /// A `session/cancel` for no turn of ours.
+    StopSession,
     /// A request of ours, by its id.
     Request(u64),
     Cancel {
@@ -131,7 +135,7 @@ impl Outbox {
 
     fn commit(&mut self, tag: Tag) -> FrameId {
         let line = self.scratch.split().freeze();
-        let id = FrameId(self.next);
+        let id = FrameId::new(self.next, !matches!(tag, Tag::Plain));
         self.next += 1;
         self.bytes += line.len();
         self.queue.push_back(Queued { id, line, tag });

@@ -26,6 +26,8 @@ pub(crate) struct Session {
     pub(crate) id: Box<str>,
     pub(crate) id_json: Payload,
     pub(crate) stage: Stage,
+    /// Client: the parameters it was opened with.
+    pub(crate) options: Option<Payload>,
     pub(crate) turns: Turns,
 }
 
@@ -87,8 +89,13 @@ impl Sessions {
         if self.is_full() {
             return None;
         }
-        let session =
-            Session { id: id.into(), id_json: Payload::new(id).ok()?, stage, turns: Turns::new(self.overlap) };
+        let session = Session {
+            id: id.into(),
+            id_json: Payload::new(id).ok()?,
+            stage,
+            options: None,
+            turns: Turns::new(self.overlap),
+        };
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {

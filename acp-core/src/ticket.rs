@@ -39,6 +39,18 @@ key! {
     FrameId
 }
 
+impl FrameId {
+    /// The lowest bit says whether the frame is moot when what it was about is settled, so that nobody has to remember it
+    /// for as long as it may fail.
+    pub(crate) const fn new(sequence: u64, moot_when_settled: bool) -> Self {
+        Self(sequence << 1 | moot_when_settled as u64)
+    }
+
+    pub(crate) const fn is_moot_when_settled(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
 /// Names a session of this connection. The key of a session that was closed names nothing, also when its place is
 /// used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    ticket::{RequestKey, SessionKey, TurnKey},
+    ticket::{IncomingKey, RequestKey, SessionKey, TurnKey},
     time::Timestamp,
 };
 
@@ -32,6 +32,12 @@ pub enum Cause {
     Drain,
     /// Something is to happen.
     Idle,
+    /// Something is to arrive.
+    Silence,
+    /// A permission request is to be decided.
+    Permission(IncomingKey),
+    /// A request of ours that was to be cancelled is to be over.
+    CancelConfirm(RequestKey),
 }
 
 /// The armed deadlines, soonest first. Arming again moves a deadline.

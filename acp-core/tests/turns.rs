@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use acp_core::machine::{
-    Asked, CancelKind, CancelScope, Cancelled, Ended, Machine, Overlap, TurnInput, TurnOutput, TurnReject, Turns,
+    Asked, Broken, CancelKind, CancelScope, Cancelled, Ended, Machine, Overlap, TurnInput, TurnOutput, TurnReject,
+    Turns,
 };
 
 const TURNS: [u64; 4] = [1, 2, 3, 4];
@@ -15,6 +16,7 @@ const KINDS: [CancelKind; 2] = [CancelKind::Stop, CancelKind::Steer];
 struct Reference {
     prompts: Vec<u64>,
     asks: Vec<u64>,
+    committed: Vec<u64>,
     stop: &'static str,
     steer: &'static str,
 }
@@ -41,6 +43,22 @@ impl Reference {
                 }
                 if forward { TurnOutput::Deliver } else { TurnOutput::Wait }
             }
+            // A line that follows a cancel waits where a second prompt is refused, one at a time.
+            TurnInput::Follow(turn) if overlap == Overlap::Refuse && !self.prompts.is_empty() => {
+                if self.prompts.len() > 1 {
+                    return Err(TurnReject::Full);
+                }
+                self.prompts.push(turn);
+                TurnOutput::Wait
+            }
+            TurnInput::Follow(turn) => return self.expect(overlap, TurnInput::Prompt(turn)),
+            TurnInput::Commit(ask) => {
+                if let Some(place) = self.asks.iter().position(|open| *open == ask) {
+                    self.committed.push(self.asks.remove(place));
+                    self.committed.sort_unstable();
+                }
+                if self.committed.contains(&ask) { TurnOutput::Committed } else { TurnOutput::AlreadyVoid }
+            }
             TurnInput::Ask(_) if self.asked() => TurnOutput::Void,
             TurnInput::Ask(ask) => {
                 if !self.asks.contains(&ask) {
@@ -48,6 +66,10 @@ impl Reference {
                     self.asks.sort_unstable();
                 }
                 TurnOutput::Open(self.prompts.first().copied())
+            }
+            TurnInput::Answered(ask) if self.committed.contains(&ask) => {
+                self.committed.retain(|open| *open != ask);
+                TurnOutput::Answered
             }
             TurnInput::Answered(ask) => match self.asks.iter().position(|open| *open == ask) {
                 Some(place) => {
@@ -103,27 +125,35 @@ impl Reference {
                     steer: kind == CancelKind::Steer || joined,
                 })
             }
-            TurnInput::End(turn) => match self.prompts.iter().position(|known| *known == turn) {
-                Some(0) => {
-                    let cancelled = self.asked();
-                    self.prompts.remove(0);
-                    (self.stop, self.steer) = ("", "");
-                    TurnOutput::Ended(Ended { cancelled, next: self.prompts.first().map(|next| (*next, !forward)) })
+            TurnInput::Fail(turn) if !forward && self.asked() && self.prompts.first() == Some(&turn) => {
+                (self.stop, self.steer) = ("", "");
+                TurnOutput::Broken(Broken { dropped: self.prompts.drain(..).skip(1).collect() })
+            }
+            TurnInput::End(turn) | TurnInput::Fail(turn) => {
+                match self.prompts.iter().position(|known| *known == turn) {
+                    Some(0) => {
+                        let cancelled = self.asked();
+                        self.prompts.remove(0);
+                        (self.stop, self.steer) = ("", "");
+                        TurnOutput::Ended(Ended { cancelled, next: self.prompts.first().map(|next| (*next, !forward)) })
+                    }
+                    Some(place) => {
+                        self.prompts.remove(place);
+                        TurnOutput::Ended(Ended { cancelled: false, next: None })
+                    }
+                    None => TurnOutput::AlreadyOver,
                 }
-                Some(place) => {
-                    self.prompts.remove(place);
-                    TurnOutput::Ended(Ended { cancelled: false, next: None })
-                }
-                None => TurnOutput::AlreadyOver,
-            },
+            }
         })
     }
 }
 
 fn inputs() -> Vec<TurnInput> {
     let mut all = Vec::new();
-    all.extend(ASKS.iter().flat_map(|ask| [TurnInput::Ask(*ask), TurnInput::Answered(*ask)]));
-    all.extend(TURNS.iter().flat_map(|turn| [TurnInput::Prompt(*turn), TurnInput::End(*turn)]));
+    all.extend(ASKS.iter().flat_map(|ask| [TurnInput::Ask(*ask), TurnInput::Commit(*ask), TurnInput::Answered(*ask)]));
+    all.extend(TURNS.iter().flat_map(|turn| {
+        [TurnInput::Prompt(*turn), TurnInput::Follow(*turn), TurnInput::End(*turn), TurnInput::Fail(*turn)]
+    }));
     for kind in KINDS {
         all.extend([TurnInput::Sent(kind), TurnInput::Failed(kind), TurnInput::Cancel(CancelScope::Session, kind)]);
         all.extend(TURNS.iter().map(|turn| TurnInput::Cancel(CancelScope::Turn(*turn), kind)));
@@ -138,7 +168,12 @@ fn explore(overlap: Overlap) -> usize {
     while let Some((machine, reference)) = waiting.pop() {
         for input in inputs() {
             // Names are given once: a prompt that is known does not come again.
-            if matches!(input, TurnInput::Prompt(turn) if reference.prompts.contains(&turn)) {
+            let again = match input {
+                TurnInput::Prompt(turn) | TurnInput::Follow(turn) => reference.prompts.contains(&turn),
+                TurnInput::Ask(ask) => reference.committed.contains(&ask),
+                _ => false,
+            };
+            if again {
                 continue;
             }
             let (mut next, mut expected) = (machine.clone(), reference.clone());
@@ -151,7 +186,10 @@ fn explore(overlap: Overlap) -> usize {
             assert_eq!(next.queued().collect::<Vec<_>>(), expected.prompts.iter().skip(1).copied().collect::<Vec<_>>());
             assert_eq!(next.is_cancelling(), expected.asked());
             assert_eq!(next.has_unsent_cancel(), [expected.stop, expected.steer].contains(&"pending"));
-            assert_eq!(next.is_idle(), expected.prompts.is_empty() && expected.asks.is_empty());
+            assert_eq!(next.is_idle(), {
+                expected.prompts.is_empty() && expected.asks.is_empty() && expected.committed.is_empty()
+            });
+            assert!(ASKS.iter().all(|ask| next.is_committed(*ask) == expected.committed.contains(ask)));
             edges += 1;
             if seen.insert(expected.clone()) {
                 waiting.push((next, expected));
@@ -164,8 +202,9 @@ fn explore(overlap: Overlap) -> usize {
 
 #[test]
 fn every_state_answers_every_input_when_a_second_prompt_is_refused() {
-    // Idle with 4 sets of asks; 4 turns, each with 4 sets of asks or 10 places of its cancel frames.
-    assert_eq!(explore(Overlap::Refuse), 4 + 4 * (4 + 10));
+    // Each of 2 asks is unknown, open or committed. 4 turns alone, or with one of 3 behind; each with its asks, or with 10
+    // places of its cancel frames, which leave of the asks the committed ones only.
+    assert_eq!(explore(Overlap::Refuse), 9 + 4 * (1 + 3) * (9 + 10 * 4));
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Result(result) => format!("result {result}"),
         Outcome::Error(of) => format!("error {}", error(of)),
-        Outcome::Invalid { why } => format!("invalid: {why}"),
+        Outcome::Invalid { why, .. } => format!("invalid: {why}"),
         Outcome::TooLong { size, limit } => format!("too long: {size} of {limit}"),
         other => format!("{other:?}"),
     }

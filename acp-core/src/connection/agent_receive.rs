@@ -2,8 +2,6 @@
 
 use alloc::{format, vec::Vec};
 
-use smallvec::SmallVec;
-
 use super::{
     Connection, Role,
     answer::{Duty, Served},
@@ -106,6 +104,10 @@ impl Hooks for Agent {
             Self::on_force_due(conn, turn);
         }
     }
+
+    fn on_permission_due(_: &mut Connection<Self>, _: IncomingKey) {}
+
+    fn on_forget(_: &mut Connection<Self>, _: SessionKey) {}
 
     fn on_cancel_failed(_: &mut Connection<Self>, _: FrameId) -> bool {
         false
@@ -293,19 +295,6 @@ impl Connection<Agent> {
         self.resolve_calls(turn, cause);
         if let Some(floor) = self.config.force_cancelled.filter(|_| !again && self.lifecycle.is_open()) {
             self.timers.arm(Cause::ForceCancelled(turn), self.now + floor);
-        }
-    }
-
-    /// Nobody waits for the answers to a cancelled turn's requests.
-    fn resolve_calls(&mut self, turn: TurnKey, cause: CancelCause) {
-        let calls: SmallVec<[u64; 2]> =
-            self.turns.get_mut(&turn).map(|turn| core::mem::take(&mut turn.calls)).unwrap_or_default();
-        for id in calls {
-            let unsent = self.outbox.withdraw(|tag| *tag == crate::outbox::Tag::Request(id));
-            if self.config.cascade && !unsent && self.lifecycle.is_open() {
-                self.send_cancel_request(id);
-            }
-            self.resolve_own(id, Outcome::Cancelled(cause));
         }
     }
 

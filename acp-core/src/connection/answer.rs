@@ -11,6 +11,7 @@ use crate::{
     machine::{IncomingInput, IncomingOutput, Machine},
     outbox::{NoRoom, Room, Tag},
     ticket::{IncomingKey, SessionKey, Ticket, TurnKey},
+    timers::Cause,
     wire::{ErrorObject, Id, Method, MethodName, Payload, code, write_answer},
 };
 
@@ -140,10 +141,16 @@ impl<R: Role> Connection<R> {
     }
 
     /// Tells the core that a ticket was dropped: it answers in the host's place. A permission is `cancelled`, a turn
-    /// that was being cancelled is `cancelled`, anything else is an error of code -32603.
+    /// that was being cancelled is `cancelled`, anything else is an error: of code -32800 if you were asked to cancel it,
+    /// else -32603.
     pub fn abandon(&mut self, key: IncomingKey, now: crate::Timestamp) -> Delivery {
         self.advance(now);
-        self.answer_for_host(key, &ErrorObject::new(code::INTERNAL_ERROR, "the request was dropped without an answer"))
+        let error = if self.incoming.cancel_seen(key.0) {
+            Self::cancelled_error("the request")
+        } else {
+            ErrorObject::new(code::INTERNAL_ERROR, "the request was dropped without an answer")
+        };
+        self.answer_for_host(key, &error)
     }
 
     /// Answers what an action still owes, for a host that does not handle it: a method is not found, a permission is
@@ -158,6 +165,8 @@ impl<R: Role> Connection<R> {
         match common {
             Common::Request { ticket, method, .. } => self.answer(ticket.key, Err(&Self::not_served(method.as_str()))),
             Common::CancelRequested(_)
+            | Common::CancelUnconfirmed(_)
+            | Common::Silent(_)
             | Common::Notification { .. }
             | Common::Resolved(_)
             | Common::Violation(_)
@@ -176,9 +185,10 @@ impl<R: Role> Connection<R> {
         let Ok(IncomingOutput::Answered { id, about, .. }) = self.incoming.step(IncomingInput::Answer(key.0)) else {
             return Delivery::TooLate;
         };
+        self.timers.disarm(Cause::Permission(key));
         let delivery =
             if self.lifecycle.is_closed() { Delivery::TooLate } else { self.write_answer(&id, about.place, answer) };
-        self.touch_idle();
+        self.touch_clocks();
         self.settle_end();
         delivery
     }

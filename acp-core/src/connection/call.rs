@@ -1,5 +1,6 @@
 //! Our requests and notifications: sending them, and resolving each request once.
 
+use alloc::format;
 use core::time::Duration;
 
 use super::{Connection, Role};
@@ -21,6 +22,12 @@ pub struct Call {
     pub(super) purpose: Purpose,
     pub(super) session: Option<SessionKey>,
     pub(super) frame: FrameId,
+    /// The `$/cancel_request` for it, once there is one.
+    pub(super) cancel: Option<FrameId>,
+    /// The request whose key its end is told under, if that is not its own: it is a part of one command.
+    pub(super) told_as: Option<u64>,
+    /// What a session was asked for with.
+    pub(super) options: Option<Payload>,
 }
 
 /// What its answer means.
@@ -36,6 +43,8 @@ pub(super) enum Purpose {
     Close,
     /// The end of a turn of ours.
     Prompt(TurnKey),
+    /// Whether to ask for a session again.
+    LogIn,
     /// Nothing to the core, but it ends with this turn.
     InTurn(TurnKey),
 }
@@ -106,7 +115,12 @@ impl<R: Role> Connection<R> {
             }
             Method::SessionLoad | Method::SessionResume => self.open_known(&method, params.as_ref(), timeout),
             Method::SessionClose => {
-                self.send_call(&method, params.as_ref(), Purpose::Close, self.place_of(params.as_ref(), place), timeout)
+                let place = self.place_of(params.as_ref(), place);
+                let sent = self.send_call(&method, params.as_ref(), Purpose::Close, place, timeout)?;
+                if let Some(session) = place.and_then(|(session, _)| self.sessions.get_mut(session)) {
+                    session.stage = Stage::Closing;
+                }
+                Ok(sent)
             }
             _ => self.send_call(&method, params.as_ref(), Purpose::Plain, place, timeout),
         }
@@ -135,16 +149,17 @@ impl<R: Role> Connection<R> {
         };
         let session = place.map(|(session, _)| session);
         let purpose = turn.map_or(purpose, Purpose::InTurn);
+        let options = params.filter(|_| matches!(purpose, Purpose::Open { .. })).cloned();
         // A turn that is being cancelled, or is over, waits for nothing any more: a race, not an error.
         if let Some(cause) = turn.and_then(|turn| self.cancelled_by(turn)) {
-            let call = Call { purpose, session, frame: FrameId(u64::MAX) };
+            let call = Call { purpose, session, frame: FrameId(u64::MAX), cancel: None, told_as: None, options };
             if self.outgoing.step(OutgoingInput::Issue(call)).is_ok() {
                 self.resolve_own(id, Outcome::Cancelled(cause));
             }
             return Ok(RequestKey(id));
         }
         let frame = self.offer(Tag::Request(id), |out| write_request(out, id, method.as_str(), params))?;
-        let call = Call { purpose, session, frame };
+        let call = Call { purpose, session, frame, cancel: None, told_as: None, options };
         // There is room: `next_id` said so.
         if self.outgoing.step(OutgoingInput::Issue(call)).is_ok() {
             if let Some(turn) = turn.and_then(|turn| self.turns.get_mut(&turn)) {
@@ -154,7 +169,7 @@ impl<R: Role> Connection<R> {
                 self.timers.arm(Cause::Request(RequestKey(id)), self.now + timeout);
             }
         }
-        self.touch_idle();
+        self.touch_clocks();
         Ok(RequestKey(id))
     }
 
@@ -203,12 +218,20 @@ impl<R: Role> Connection<R> {
     /// [`Misuse::UnknownKey`] if the key was never given. That it is resolved already is [`Cancellation::Moot`].
     pub fn cancel_request(&mut self, request: RequestKey, now: crate::Timestamp) -> Result<Cancellation, CommandError> {
         self.advance(now);
+        let part = self.outgoing.iter().find(|(_, call)| call.told_as == Some(request.0));
+        let request = part.map_or(request, |(id, _)| RequestKey(id));
         match self.outgoing.step(OutgoingInput::Cancel(request.0)) {
             Ok(OutgoingOutput::Asked(Asked::First | Asked::Again)) => {
                 if self.outbox.withdraw(|tag| *tag == Tag::Request(request.0)) {
                     self.resolve_own(request.0, Outcome::Cancelled(CancelCause::Request));
                 } else {
-                    self.send_cancel_request(request.0);
+                    let frame = self.send_cancel_request(request.0);
+                    if let Some(call) = self.outgoing.get_mut(request.0) {
+                        call.cancel = Some(frame);
+                    }
+                    if let Some(time) = self.config.cancel_confirm {
+                        self.timers.arm(Cause::CancelConfirm(request), self.now + time);
+                    }
                 }
                 Ok(Cancellation::Requested)
             }
@@ -218,24 +241,42 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    pub(super) fn send_cancel_request(&mut self, id: u64) {
-        if let Ok(params) = Payload::try_from(serde_json::json!({ "requestId": id })) {
-            self.outbox.push(Tag::Plain, |out| write_notification(out, Method::CancelRequest.name(), Some(&params)));
+    pub(super) fn send_cancel_request(&mut self, id: u64) -> FrameId {
+        let member = format!(r#""requestId":{id}"#);
+        let params = Payload::splice(member.as_bytes(), &Payload::EMPTY);
+        let name = Method::CancelRequest.name();
+        self.outbox.push(Tag::CancelRequest(id), |out| write_notification(out, name, params.as_ref()))
+    }
+
+    /// A `$/cancel_request` could not be delivered: it may be asked again. Whether this frame was one that still matters.
+    pub(super) fn cancel_request_failed(&mut self, frame: FrameId) -> bool {
+        let found = self.outgoing.iter().find(|(_, call)| call.cancel == Some(frame)).map(|(id, _)| id);
+        let Some(id) = found else { return false };
+        if let Ok(OutgoingOutput::Unsent) = self.outgoing.step(OutgoingInput::CancelFailed(id)) {
+            self.timers.disarm(Cause::CancelConfirm(RequestKey(id)));
+            self.cancel_unconfirmed(id);
         }
+        true
+    }
+
+    pub(super) fn cancel_unconfirmed(&mut self, id: u64) {
+        let told_as = self.outgoing.get(id).and_then(|call| call.told_as).unwrap_or(id);
+        self.tell(Common::CancelUnconfirmed(RequestKey(told_as)));
     }
 
     /// Resolves a request of ours for a reason of our own. If it still waits to be written, it never will be.
     pub(super) fn resolve_own(&mut self, id: u64, outcome: Outcome) {
         if let Ok(OutgoingOutput::Resolved(answered)) = self.outgoing.step(OutgoingInput::Abandon(id)) {
             self.timers.disarm(Cause::Request(RequestKey(id)));
+            self.timers.disarm(Cause::CancelConfirm(RequestKey(id)));
             self.outbox.withdraw(|tag| *tag == Tag::Request(id));
             R::on_resolved(self, id, answered.about, outcome);
-            self.touch_idle();
+            self.touch_clocks();
         }
     }
 
     /// What a resolved request means to either end.
-    pub(super) fn resolved(&mut self, id: u64, call: &Call, outcome: Outcome) {
+    pub(super) fn resolved(&mut self, id: u64, call: &Call, mut outcome: Outcome) {
         let mut session = call.session;
         match call.purpose {
             Purpose::InTurn(turn) => {
@@ -243,15 +284,15 @@ impl<R: Role> Connection<R> {
                     turn.calls.retain(|call| *call != id);
                 }
             }
-            Purpose::Open { fresh } => session = self.opened(session, fresh, &outcome),
-            Purpose::Close => {
-                if let (Some(closed), Outcome::Result(_)) = (session, &outcome) {
-                    self.forget_session(closed);
-                }
-            }
-            Purpose::Plain | Purpose::Initialize | Purpose::Prompt(_) => {}
+            Purpose::Open { fresh } => session = self.opened(call, fresh, &mut outcome),
+            Purpose::Close => match (session, &outcome) {
+                (Some(closed), Outcome::Result(_)) => self.forget_session(closed),
+                (Some(kept), _) => self.reopen(kept),
+                (None, _) => {}
+            },
+            Purpose::Plain | Purpose::Initialize | Purpose::Prompt(_) | Purpose::LogIn => {}
         }
-        self.tell(Common::Resolved(Resolved { request: RequestKey(id), session, outcome }));
+        self.tell(Common::Resolved(Resolved { request: RequestKey(call.told_as.unwrap_or(id)), session, outcome }));
         if matches!(call.purpose, Purpose::Open { .. }) {
             R::on_opened(self, session);
         }
@@ -303,47 +344,5 @@ impl<R: Role> Connection<R> {
         let session = self.sessions.get(session).ok_or(Misuse::UnknownSession)?;
         let member = [br#""sessionId":"#, session.id_json.as_bytes()].concat();
         Payload::splice(&member, object).ok_or_else(|| Misuse::Payload("the params must be a JSON object").into())
-    }
-
-    /// Sessions whose opening is under way count: the answer cannot be refused.
-    fn check_session_room(&self) -> Result<(), CommandError> {
-        let opens = |call: &Call| call.session.is_none() && matches!(call.purpose, Purpose::Open { .. });
-        let opening = self.outgoing.iter().filter(|(_, call)| opens(call)).count();
-        if self.sessions.len() + opening < self.config.limits.sessions {
-            Ok(())
-        } else {
-            Err(CommandError::Full { what: "limits.sessions" })
-        }
-    }
-
-    /// Loads or resumes: the session is there as soon as it is asked for, since its history comes before the answer.
-    fn open_known(
-        &mut self,
-        method: &MethodName,
-        params: Option<&Payload>,
-        timeout: Option<Duration>,
-    ) -> Result<RequestKey, CommandError> {
-        let missing = Misuse::Payload("the params need `sessionId`, a string");
-        let id = params.and_then(v1::session_id).ok_or(missing)?;
-        let known = self.sessions.find(&id);
-        if known.is_some_and(|session| self.running_turn(session).is_some()) {
-            return Err(Misuse::TurnInProgress.into());
-        }
-        let session = match known {
-            Some(session) => session,
-            None => {
-                self.check_session_room()?;
-                self.sessions.next_key()
-            }
-        };
-        let fresh = known.is_none();
-        let place = Some((session, Scope::Session(session)));
-        let sent = self.send_call(method, params, Purpose::Open { fresh }, place, timeout)?;
-        // Only now: a refused command leaves nothing behind, not even in the numbers of the keys.
-        self.sessions.intern(&id, Stage::Opening);
-        if let Some(session) = self.sessions.get_mut(session) {
-            session.stage = Stage::Opening;
-        }
-        Ok(sent)
     }
 }

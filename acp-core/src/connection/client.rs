@@ -1,30 +1,29 @@
 //! The client's commands.
 
-use alloc::collections::BTreeMap;
+use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
 
-use super::{
-    Connection,
-    answer::Duty,
-    call::Purpose,
-    turns::{OUTCOME_CANCELLED, Turn},
-};
+use super::{Connection, call::Purpose, client_setup::Opening, turns::Turn};
 use crate::{
-    action::{CancelCause, Cancellation, ClientAction, Decision, Delivery, Outcome, Settlement},
     error::{CommandError, Misuse},
-    machine::{Asked, CancelKind, CancelScope, Cancelled, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject},
-    outbox::Tag,
+    machine::{CancelKind, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject},
     role::Client,
-    ticket::{FrameId, IncomingKey, PermissionTicket, RequestKey, Scope, SessionKey, TurnKey},
+    session::Stage,
+    ticket::{FrameId, RequestKey, Scope, SessionKey, TurnKey},
     time::Timestamp,
-    timers::Cause,
-    wire::{Capabilities, Method, MethodName, Payload, write_notification},
+    wire::{Capabilities, Method, MethodName, Payload},
 };
 
 /// What only a client keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ClientState {
     /// Updates of sessions that are not known yet, by id.
-    pub(super) early: BTreeMap<alloc::boxed::Box<str>, alloc::vec::Vec<Payload>>,
+    pub(super) early: BTreeMap<Box<str>, Vec<Payload>>,
+    /// The last `session/cancel` that was for no turn of ours, of each session, as long as it may fail.
+    pub(super) stops: BTreeMap<SessionKey, FrameId>,
+    /// Openings that may need a login, by the key of their first request.
+    pub(super) openings: BTreeMap<u64, Opening>,
+    /// The ids of the ways to log in that the agent advertised.
+    pub(super) auth_methods: Vec<Box<str>>,
 }
 
 impl Connection<Client> {
@@ -55,12 +54,20 @@ impl Connection<Client> {
     }
 
     /// Begins a prompt turn: sends `session/prompt`. `content` is an array of content blocks; `meta`, if given, an object
-    /// for `_meta`. The end is told as [`ClientAction::TurnEnded`], once, whatever happens.
+    /// for `_meta`. The end is told as [`ClientAction::TurnEnded`](crate::ClientAction::TurnEnded), once, whatever happens.
+    ///
+    /// While a turn runs in this session, [`Config::overlap`] decides: by default the prompt is refused. With
+    /// [`Overlap::Queue`](crate::Overlap::Queue) it waits here, unsent, until that turn is over: see
+    /// [`waiting_prompts`](Self::waiting_prompts), [`edit_prompt`](Self::edit_prompt), and
+    /// [`cancel_turn`](Self::cancel_turn), which takes it back. With [`Overlap::Forward`](crate::Overlap::Forward) it is
+    /// sent at once.
+    ///
+    /// [`Config::overlap`]: crate::Config::overlap
     ///
     /// # Errors
     ///
-    /// [`Misuse::TurnInProgress`] while a turn runs in this session, unless [`Config::overlap`](crate::Config::overlap)
-    /// says otherwise; otherwise see [`CommandError`].
+    /// [`Misuse::TurnInProgress`] while a turn runs, [`Misuse::SessionNotOpen`] while the session is being opened or
+    /// closed; otherwise see [`CommandError`].
     pub fn prompt(
         &mut self,
         session: SessionKey,
@@ -69,20 +76,105 @@ impl Connection<Client> {
         now: Timestamp,
     ) -> Result<TurnKey, CommandError> {
         self.advance(now);
+        let params = self.prompt_params(session, content, meta)?;
+        self.begin(session, params, TurnInput::Prompt)
+    }
+
+    /// Cuts the running turn short for the sake of another prompt: cancels it with [`CancelKind::Steer`], and sends the
+    /// prompt when it is over. The prompt waits whatever [`Config::overlap`](crate::Config::overlap) says, one at a time if
+    /// that refuses a second prompt. If no turn of ours runs, it is sent at once, and nothing is cancelled.
+    ///
+    /// Of several such prompts in a row each is sent, in order, and cut short for the next. If the turn that was cut short
+    /// fails, the ones that wait are not sent, since the agent's view of the session may differ from ours: each ends as
+    /// [`Settlement::Failed`](crate::Settlement::Failed) with [`Outcome::NotSent`](crate::Outcome::NotSent).
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Full`] if as many wait as may; otherwise as for [`prompt`](Self::prompt). Nothing was cancelled.
+    pub fn steer(
+        &mut self,
+        session: SessionKey,
+        content: &Payload,
+        meta: Option<&Payload>,
+        now: Timestamp,
+    ) -> Result<TurnKey, CommandError> {
+        self.advance(now);
+        let params = self.prompt_params(session, content, meta)?;
+        let running = self.running_turn(session);
+        let turn = self.begin(session, params, TurnInput::Follow)?;
+        if let Some(running) = running {
+            if let Some(turn) = self.turns.get_mut(&turn) {
+                turn.steers = true;
+            }
+            self.cancel_turn(running, CancelKind::Steer, now)?;
+        }
+        Ok(turn)
+    }
+
+    /// The prompts that wait in a session, unsent, in the order in which they will be sent.
+    pub fn waiting_prompts(&self, session: SessionKey) -> impl Iterator<Item = TurnKey> {
+        let queued = self.sessions.get(session).into_iter().flat_map(|session| session.turns.queued());
+        queued.map(TurnKey).filter(|turn| self.waiting_prompt(*turn).is_some())
+    }
+
+    /// The parameters of a prompt that waits; `None` if it was sent, or is over.
+    #[must_use]
+    pub fn waiting_prompt(&self, turn: TurnKey) -> Option<&Payload> {
+        self.turns.get(&turn)?.params.as_ref()
+    }
+
+    /// Replaces what a waiting prompt says. Answers whether it did: not if the prompt was sent, or is over.
+    ///
+    /// # Errors
+    ///
+    /// `content` or `meta` is not what [`prompt`](Self::prompt) takes.
+    pub fn edit_prompt(
+        &mut self,
+        turn: TurnKey,
+        content: &Payload,
+        meta: Option<&Payload>,
+        now: Timestamp,
+    ) -> Result<bool, CommandError> {
+        self.advance(now);
+        let Some(session) = self.turns.get(&turn).map(|turn| turn.session) else { return Ok(false) };
+        let params = self.prompt_params(session, content, meta)?;
+        Ok(match self.turns.get_mut(&turn) {
+            Some(Turn { params: waiting @ Some(_), .. }) => waiting.replace(params).is_some(),
+            _ => false,
+        })
+    }
+
+    // ---- inside ------------------------------------------------------------------------------------------------
+
+    fn prompt_params(
+        &self,
+        session: SessionKey,
+        content: &Payload,
+        meta: Option<&Payload>,
+    ) -> Result<Payload, CommandError> {
         self.check_open()?;
         if content.as_bytes().first() != Some(&b'[') {
             return Err(Misuse::Payload("the prompt must be a JSON array of content blocks").into());
         }
-        let mut members = [br#""prompt":"#, content.as_bytes()].concat();
-        if let Some(meta) = meta {
-            members.extend_from_slice(br#","_meta":"#);
-            members.extend_from_slice(meta.as_bytes());
-        }
+        let meta = meta_member(meta)?;
+        let members = [br#""prompt":"#, content.as_bytes(), &meta].concat();
         let params = Payload::splice(&members, &Payload::EMPTY).ok_or(Misuse::Payload("the prompt is not JSON"))?;
-        let params = self.with_session(session, &params)?;
+        self.with_session(session, &params)
+    }
+
+    fn begin(
+        &mut self,
+        session: SessionKey,
+        params: Payload,
+        input: fn(u64) -> TurnInput,
+    ) -> Result<TurnKey, CommandError> {
         let turn = TurnKey(self.last_turn + 1);
-        let mut turns = self.sessions.get(session).ok_or(Misuse::UnknownSession)?.turns.clone();
-        let started = turns.step(TurnInput::Prompt(turn.0)).map_err(|why| match why {
+        let known = self.sessions.get(session).ok_or(Misuse::UnknownSession)?;
+        if known.stage != Stage::Open {
+            return Err(Misuse::SessionNotOpen.into());
+        }
+        let mut turns = known.turns.clone();
+        let started = turns.step(input(turn.0)).map_err(|why| match why {
             TurnReject::Full => CommandError::Full { what: "overlap" },
             TurnReject::Busy | TurnReject::NoSuchFrame => Misuse::TurnInProgress.into(),
         })?;
@@ -99,104 +191,6 @@ impl Connection<Client> {
         Ok(turn)
     }
 
-    /// Cancels a turn of ours: one `session/cancel`, then the outcome `cancelled` for every open permission of the
-    /// session, and for those that cross it. Other requests of the agent in this session are signalled and stay their
-    /// owners' to answer.
-    ///
-    /// A [`CancelKind::Stop`] is bounded: if the turn is not over within [`Config::stop_confirm`], the connection closes.
-    /// A [`CancelKind::Steer`] is sent once per turn, is never bounded and never closes. Once a turn is over, nothing is
-    /// sent: a late cancel cannot hit the next one.
-    ///
-    /// [`Config::stop_confirm`]: crate::Config::stop_confirm
-    ///
-    /// # Errors
-    ///
-    /// [`Misuse::UnknownKey`] if the key was never given.
-    pub fn cancel_turn(
-        &mut self,
-        turn: TurnKey,
-        kind: CancelKind,
-        now: Timestamp,
-    ) -> Result<Cancellation, CommandError> {
-        self.advance(now);
-        let Some(session) = self.turns.get(&turn).map(|turn| turn.session) else {
-            let given = 0 < turn.0 && turn.0 <= self.last_turn;
-            return if given { Ok(Cancellation::Moot) } else { Err(Misuse::UnknownKey.into()) };
-        };
-        let covered = self.step_cancel(session, CancelScope::Turn(turn.0), kind);
-        let Cancelled { running: Some((_, asked)), void, .. } = covered else {
-            return self.cancel_waiting(turn, now);
-        };
-        if kind == CancelKind::Stop
-            && let Some(bound) = self.config.stop_confirm
-            && !self.timers.is_armed(Cause::StopConfirm(turn))
-        {
-            self.timers.arm(Cause::StopConfirm(turn), self.now + bound);
-        }
-        if let Some(turn) = self.turns.get_mut(&turn) {
-            turn.cause.get_or_insert(CancelCause::Session);
-        }
-        if asked == Asked::Shared {
-            return Ok(Cancellation::AlreadyRequested);
-        }
-        // The cancel goes first, then the answers that the protocol demands.
-        self.send_cancel(session, Tag::Cancel { session, turn, kind });
-        for ask in void {
-            self.withdraw(IncomingKey(ask));
-        }
-        self.signal_session(session);
-        Ok(Cancellation::Requested)
-    }
-
-    /// Cancels what the agent does in a session without a prompt of ours: one `session/cancel`, not bounded. If a turn of
-    /// ours runs there, this is a Stop of that turn.
-    ///
-    /// # Errors
-    ///
-    /// [`Misuse::UnknownSession`], or the connection is closed.
-    pub fn stop_session(&mut self, session: SessionKey, now: Timestamp) -> Result<Cancellation, CommandError> {
-        self.advance(now);
-        self.check_open()?;
-        if self.sessions.get(session).is_none() {
-            return Err(Misuse::UnknownSession.into());
-        }
-        if let Some(turn) = self.running_turn(session) {
-            return self.cancel_turn(turn, CancelKind::Stop, now);
-        }
-        self.send_cancel(session, Tag::Plain);
-        for key in self.open_permissions(session) {
-            self.step_turns(session, TurnInput::Answered(key.0));
-            self.withdraw(key);
-        }
-        self.signal_session(session);
-        Ok(Cancellation::Requested)
-    }
-
-    /// Decides a permission request.
-    pub fn decide(&mut self, ticket: PermissionTicket, decision: &Decision, now: Timestamp) -> Delivery {
-        self.advance(now);
-        let Some(Duty::Permission { session, options }) = self.duty(ticket.key).cloned() else {
-            return Delivery::TooLate;
-        };
-        self.step_turns(session, TurnInput::Answered(ticket.key.0));
-        match decision {
-            Decision::Select(id) if options.contains(id) => {
-                let chosen = serde_json::json!({ "outcome": { "outcome": "selected", "optionId": id } });
-                match Payload::try_from(chosen) {
-                    Ok(chosen) => self.answer(ticket.key, Ok(&chosen)),
-                    Err(_) => self.answer_cancelled(ticket.key, OUTCOME_CANCELLED),
-                }
-            }
-            Decision::Select(_) => self.answer_cancelled(ticket.key, OUTCOME_CANCELLED),
-            Decision::Cancelled => match self.answer_cancelled(ticket.key, OUTCOME_CANCELLED) {
-                Delivery::AsCancelled => Delivery::Queued,
-                other => other,
-            },
-        }
-    }
-
-    // ---- inside ------------------------------------------------------------------------------------------------
-
     pub(super) fn send_prompt(
         &mut self,
         session: SessionKey,
@@ -207,71 +201,13 @@ impl Connection<Client> {
         let place = Some((session, Scope::Session(session)));
         self.send_call(&method, Some(params), Purpose::Prompt(turn), place, None).map(|request| request.0)
     }
+}
 
-    /// Cancels a prompt that waits behind another one, which `session/cancel` would hit instead.
-    fn cancel_waiting(&mut self, turn: TurnKey, now: Timestamp) -> Result<Cancellation, CommandError> {
-        match self.turns.get(&turn) {
-            Some(Turn { params: None, request, .. }) => self.cancel_request(RequestKey(*request), now),
-            Some(Turn { session, .. }) => {
-                let session = *session;
-                self.retire_turn(turn);
-                let outcome = Outcome::Cancelled(CancelCause::Session);
-                self.tell(ClientAction::TurnEnded { session, turn, settlement: Settlement::Cancelled, outcome });
-                Ok(Cancellation::Requested)
-            }
-            None => Ok(Cancellation::Moot),
-        }
-    }
-
-    fn send_cancel(&mut self, session: SessionKey, tag: Tag) {
-        if let Ok(params) = self.with_session(session, &Payload::EMPTY) {
-            self.outbox.push(tag, |out| write_notification(out, Method::SessionCancel.name(), Some(&params)));
-        }
-    }
-
-    /// The host's own cancel makes a permission void: it is answered `cancelled`, and a host that was not told of it yet
-    /// never is.
-    fn withdraw(&mut self, key: IncomingKey) {
-        let told = |action: &ClientAction| !matches!(action, ClientAction::PermissionRequested { ticket, .. } if ticket.key == key);
-        if self.actions.iter().all(told) {
-            return self.revoke(key);
-        }
-        self.actions.retain(told);
-        self.answer_cancelled(key, OUTCOME_CANCELLED);
-    }
-
-    /// The peer, or the end, makes a permission void: it is answered `cancelled`, and the host is told. What is told may
-    /// depend on the bytes only, not on when the host took its actions.
-    pub(super) fn revoke(&mut self, key: IncomingKey) {
-        self.tell(ClientAction::PermissionRevoked(key));
-        self.answer_cancelled(key, OUTCOME_CANCELLED);
-    }
-
-    pub(super) fn open_permissions(&self, session: SessionKey) -> alloc::vec::Vec<IncomingKey> {
-        let of = |duty: &Duty| matches!(duty, Duty::Permission { session: of, .. } if *of == session);
-        self.incoming.iter().filter(|(_, served)| of(&served.duty)).map(|(key, _)| IncomingKey(key)).collect()
-    }
-
-    /// A cancel frame could not be delivered. Whether this frame was one.
-    pub(super) fn client_cancel_failed(&mut self, frame: FrameId) -> bool {
-        let found = self.turns.iter().find_map(|(key, turn)| {
-            let (_, kind) = turn.sent.iter().find(|(sent, _)| *sent == frame)?;
-            Some((*key, turn.session, *kind))
-        });
-        let Some((key, session, kind)) = found else { return false };
-        if let Some(turn) = self.turns.get_mut(&key) {
-            turn.sent.retain(|(sent, _)| *sent != frame);
-        }
-        if let Some(TurnOutput::Unsent(unsent)) = self.step_turns(session, TurnInput::Failed(kind)) {
-            if unsent.stop {
-                self.timers.disarm(Cause::StopConfirm(key));
-            }
-            let cancelling = self.sessions.get(session).is_some_and(|session| session.turns.is_cancelling());
-            if let Some(turn) = self.turns.get_mut(&key).filter(|_| !cancelling) {
-                turn.cause = None;
-            }
-            self.tell(ClientAction::CancelUndelivered { turn: key, stop: unsent.stop, steer: unsent.steer });
-        }
-        true
+/// `,"_meta":{…}`, or nothing.
+pub(super) fn meta_member(meta: Option<&Payload>) -> Result<Vec<u8>, Misuse> {
+    match meta {
+        None => Ok(Vec::new()),
+        Some(meta) if meta.is_object() => Ok([br#","_meta":"#, meta.as_bytes()].concat()),
+        Some(_) => Err(Misuse::Payload("`_meta` must be a JSON object")),
     }
 }

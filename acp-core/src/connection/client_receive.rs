@@ -8,16 +8,15 @@ use super::{
     call::{Call, Purpose},
     client::ClientState,
     hooks::Hooks,
-    turns::OUTCOME_CANCELLED,
 };
 use crate::{
-    action::{ClientAction, Common, Decision, Delivery, Offer, Origin, Outcome, PermissionOption, Settlement},
+    action::{ClientAction, Common, Decision, Delivery, Origin, Outcome, Settlement},
     error::{CloseReason, Violation},
-    machine::{Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
+    machine::{Broken, CancelKind, Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
     outbox::Tag,
     role::{Client, Side},
     session::Stage,
-    ticket::{FrameId, IncomingKey, PermissionTicket, SessionKey, Ticket, TurnKey},
+    ticket::{FrameId, IncomingKey, SessionKey, Ticket, TurnKey},
     wire::{Capabilities, ErrorObject, Method, MethodName, Payload, StopReason, code, dialect::v1},
 };
 
@@ -52,8 +51,10 @@ impl Hooks for Client {
 
     fn on_withdrawn(conn: &mut Connection<Self>, key: IncomingKey) -> bool {
         let Some(Duty::Permission { session, .. }) = conn.duty(key).cloned() else { return false };
-        conn.step_turns(session, TurnInput::Answered(key.0));
-        conn.revoke(key);
+        if conn.is_committed(session, key) {
+            return false;
+        }
+        conn.void(session, key);
         true
     }
 
@@ -67,6 +68,8 @@ impl Hooks for Client {
                     conn.end(reason);
                 }
             }
+            Purpose::LogIn => conn.logged_in(&call, outcome),
+            Purpose::Open { .. } if conn.opening_answered(&call, &outcome) => {}
             Purpose::Plain | Purpose::Open { .. } | Purpose::Close | Purpose::InTurn(_) => {
                 conn.resolved(id, &call, outcome);
             }
@@ -97,8 +100,7 @@ impl Hooks for Client {
         }
         for session in conn.sessions.keys() {
             for key in conn.open_permissions(session) {
-                conn.step_turns(session, TurnInput::Answered(key.0));
-                conn.revoke(key);
+                conn.void(session, key);
             }
         }
     }
@@ -111,6 +113,21 @@ impl Hooks for Client {
 
     fn on_close_due(_: &mut Connection<Self>, _: SessionKey) {}
 
+    fn on_permission_due(conn: &mut Connection<Self>, key: IncomingKey) {
+        conn.tell(ClientAction::PermissionOverdue(key));
+    }
+
+    fn on_forget(conn: &mut Connection<Self>, session: SessionKey) {
+        for key in conn.open_permissions(session) {
+            conn.void(session, key);
+        }
+        let waiting: Vec<TurnKey> = conn.waiting_prompts(session).collect();
+        for turn in waiting {
+            conn.take_back(turn, Settlement::Failed, Outcome::NotSent);
+        }
+        conn.role.stops.remove(&session);
+    }
+
     fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool {
         conn.client_cancel_failed(frame)
     }
@@ -122,7 +139,9 @@ impl Hooks for Client {
             ClientAction::Update { .. }
             | ClientAction::PermissionRevoked(_)
             | ClientAction::TurnEnded { .. }
-            | ClientAction::CancelUndelivered { .. } => Delivery::TooLate,
+            | ClientAction::CancelUndelivered { .. }
+            | ClientAction::SessionStopUndelivered { .. }
+            | ClientAction::PermissionOverdue(_) => Delivery::TooLate,
         }
     }
 }
@@ -173,40 +192,6 @@ impl Connection<Client> {
         }
     }
 
-    fn receive_permission(&mut self, key: IncomingKey, named: Option<Option<SessionKey>>, params: Option<Payload>) {
-        let usable = named.and_then(|session| {
-            let params = params?;
-            Some((session, v1::permission(&params)?, params))
-        });
-        // "The only error case": nothing could be chosen, or nobody knows by whom.
-        let Some((session, offered, params)) = usable else {
-            let why = "a permission request needs `sessionId`, `toolCall.toolCallId` and an option with an `optionId`";
-            self.answer(key, Err(&ErrorObject::new(code::INVALID_PARAMS, why)));
-            return;
-        };
-        let Some(session) = session else {
-            self.answer_cancelled(key, OUTCOME_CANCELLED);
-            return;
-        };
-        let options = offered.options.iter().map(|(id, _)| id.clone()).collect();
-        self.set_duty(key, Duty::Permission { session, options });
-        match self.step_turns(session, TurnInput::Ask(key.0)) {
-            Some(TurnOutput::Open(turn)) => {
-                let option = |(id, kind)| PermissionOption { id, kind };
-                let offer = Offer {
-                    tool_call: offered.tool_call,
-                    options: offered.options.into_iter().map(option).collect(),
-                    dropped: offered.dropped.into(),
-                };
-                let ticket = PermissionTicket { key };
-                let turn = turn.map(TurnKey);
-                self.tell(ClientAction::PermissionRequested { ticket, session, turn, offer, params });
-            }
-            // It crossed our cancel: "the Client MUST respond with the cancelled outcome" (ACP v1, Prompt Turn).
-            _ => drop(self.answer_cancelled(key, OUTCOME_CANCELLED)),
-        }
-    }
-
     /// What the answer to `initialize` comes to: the reason to end, if it cannot be worked with.
     fn initialize_resolved(&mut self, outcome: &Outcome) -> Option<CloseReason> {
         let Outcome::Result(result) = outcome else {
@@ -216,6 +201,7 @@ impl Connection<Client> {
         let (input, ends) = match v1::protocol_version(result) {
             Some(version) if self.config.versions.contains(&version) => {
                 self.peer = Capabilities::of_agent(result);
+                self.role.auth_methods = v1::auth_methods(result);
                 (HandshakeInput::Settle(version), None)
             }
             Some(theirs) => (HandshakeInput::Refuse, Some(CloseReason::Version { theirs })),
@@ -232,15 +218,26 @@ impl Connection<Client> {
         if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel()) {
             self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
         }
-        let ended = self.step_turns(session, TurnInput::End(turn.0));
-        let asked = match ended {
-            Some(TurnOutput::Ended(Ended { cancelled, .. })) => cancelled,
-            _ => false,
+        // A session that was closed has no machine any more.
+        let cancelled = match self.sessions.get(session) {
+            Some(known) if known.turns.running() == Some(turn.0) => known.turns.is_cancelling(),
+            Some(_) => false,
+            None => retired.cause.is_some(),
         };
-        let (settlement, outcome) = settle(asked, outcome);
+        let (settlement, outcome) = settle(cancelled, outcome);
+        let failed = settlement == Settlement::Failed;
+        let ended = self.step_turns(session, if failed { TurnInput::Fail(turn.0) } else { TurnInput::End(turn.0) });
         self.tell(ClientAction::TurnEnded { session, turn, settlement, outcome });
-        if let Some(TurnOutput::Ended(Ended { next: Some((next, true)), .. })) = ended {
-            self.start_waiting(session, TurnKey(next));
+        match ended {
+            Some(TurnOutput::Ended(Ended { next: Some((next, true)), .. })) => {
+                self.start_waiting(session, TurnKey(next));
+            }
+            Some(TurnOutput::Broken(Broken { dropped })) => {
+                for turn in dropped {
+                    self.take_back(TurnKey(turn), Settlement::Failed, Outcome::NotSent);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -254,8 +251,13 @@ impl Connection<Client> {
                 if let Some(turn) = self.turns.get_mut(&turn) {
                     turn.request = request;
                 }
+                // A line that waits to take its place cuts it short as it did the one before.
+                let next = self.waiting_prompts(session).next().and_then(|next| self.turns.get(&next));
+                if next.is_some_and(|next| next.steers) {
+                    let _ = self.cancel_turn(turn, CancelKind::Steer, self.now);
+                }
             }
-            Err(_) => self.prompt_resolved(turn, Outcome::Undelivered),
+            Err(_) => self.prompt_resolved(turn, Outcome::NotSent),
         }
     }
 }
@@ -268,7 +270,10 @@ fn settle(asked: bool, outcome: Outcome) -> (Settlement, Outcome) {
             Some(StopReason::Cancelled) => (Settlement::CancelledUnasked, Outcome::Result(result)),
             Some(reason) if asked => (Settlement::EndedAlthoughCancelled(reason), Outcome::Result(result)),
             Some(reason) => (Settlement::Ended(reason), Outcome::Result(result)),
-            None => (Settlement::Failed, Outcome::Invalid { why: "`stopReason` is missing, or is no string" }),
+            None => {
+                let why = "`stopReason` is missing, or is no string";
+                (Settlement::Failed, Outcome::Invalid { why, raw: result })
+            }
         },
         // Both answers to a cancelled prompt are legal (ACP, Cancellation).
         Outcome::Error(error) if error.code == code::REQUEST_CANCELLED => {

@@ -100,6 +100,13 @@ impl<R: Role> Connection<R> {
             Cause::ForceCancelled(turn) => R::on_force_due(self, turn),
             Cause::CloseSession(session) => R::on_close_due(self, session),
             Cause::Idle => self.end(CloseReason::Idle),
+            Cause::Silence => {
+                if let Some(time) = self.config.silence {
+                    self.tell(Common::Silent(time));
+                }
+            }
+            Cause::Permission(key) => R::on_permission_due(self, key),
+            Cause::CancelConfirm(request) => self.cancel_unconfirmed(request.0),
             Cause::Drain => {
                 if self.lifecycle.step(LifecycleInput::Expired) == LifecycleOutput::Force {
                     self.force();

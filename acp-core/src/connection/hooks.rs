@@ -58,6 +58,16 @@ pub trait Hooks: Sized + core::fmt::Debug + Eq + core::hash::Hash + Send + 'stat
     where
         Self: Role;
 
+    /// The time to decide a permission request has passed.
+    fn on_permission_due(conn: &mut Connection<Self>, key: IncomingKey)
+    where
+        Self: Role;
+
+    /// A session is about to be forgotten: what is open in it will not be settled otherwise.
+    fn on_forget(conn: &mut Connection<Self>, session: SessionKey)
+    where
+        Self: Role;
+
     /// A frame could not be delivered. Answers whether it was a cancel, which may then be asked again.
     fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool
     where

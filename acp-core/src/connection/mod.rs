@@ -8,10 +8,14 @@
 //! | `receive` | lines in: which machine they belong to |
 //! | `answer` | the peer's requests: what is owed, and paying it, batches included |
 //! | `call` | our requests: sending them, and resolving each once |
+//! | `opening` | sessions that we ask for |
 //! | `ending` | time and the end: deadlines, draining, closing |
 //! | `hooks` | where the role enters |
 //! | `turns` | what both ends do about sessions and prompt turns |
 //! | `client`, `client_receive` | the client's commands, and what it makes of the agent's messages |
+//! | `client_setup` | opening a session, with a login if need be |
+//! | `client_cancel` | Stop and Steer |
+//! | `client_permission` | the agent's permission requests |
 //! | `agent`, `agent_receive` | the agent's commands, and what it makes of the client's messages |
 
 mod agent;
@@ -19,9 +23,13 @@ mod agent_receive;
 mod answer;
 mod call;
 mod client;
+mod client_cancel;
+mod client_permission;
 mod client_receive;
+mod client_setup;
 mod ending;
 mod hooks;
+mod opening;
 mod receive;
 mod turns;
 
@@ -52,6 +60,8 @@ use crate::{
     timers::{Cause, Deadline, Timers},
     wire::{Capabilities, Deframer, Framed, Id},
 };
+
+pub use client_setup::SessionPlan;
 
 /// One of the two ends, [`Client`](crate::Client) or [`Agent`](crate::Agent). Sealed.
 pub trait Role: hooks::Hooks {
@@ -161,15 +171,21 @@ impl<R: Role> Connection<R> {
     }
 
     /// A message transport could not deliver a frame it had taken. A cancel may then be asked again, a request of ours
-    /// resolves as undelivered; if it was anything else, the streams no longer agree, and the connection ends.
+    /// resolves as undelivered, and neither matters once what it was about is over; if it was anything else, the streams
+    /// no longer agree, and the connection ends.
     pub fn handle_transmit_failed(&mut self, frame: FrameId, now: Timestamp) {
         self.advance(now);
         if R::on_cancel_failed(self, frame) {
             return;
         }
+        if self.cancel_request_failed(frame) {
+            return;
+        }
         let request = self.outgoing.iter().find(|(_, call)| call.frame == frame).map(|(id, _)| id);
         match request {
             Some(id) => self.resolve_own(id, Outcome::Undelivered),
+            // What it was about is over, with or without it.
+            None if frame.is_moot_when_settled() => {}
             None => self.cut(CloseReason::Lost(Box::from("a message could not be delivered"))),
         }
     }
@@ -337,13 +353,19 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    /// Arms the idle deadline again, or disarms it while anything is open.
-    fn touch_idle(&mut self) {
-        let Some(idle) = self.config.idle else { return };
-        if self.lifecycle.is_open() && self.outgoing.is_empty() && self.incoming.is_empty() {
-            self.timers.arm(Cause::Idle, self.now + idle);
-        } else {
-            self.timers.disarm(Cause::Idle);
+    /// Arms the clocks of silence again, or disarms them: the idle one while anything is open, the other one while nothing
+    /// of ours is, or while the peer waits for us.
+    fn touch_clocks(&mut self) {
+        let open = self.lifecycle.is_open();
+        let (ours, theirs) = (!self.outgoing.is_empty(), !self.incoming.is_empty());
+        let clocks =
+            [(Cause::Idle, self.config.idle, !ours && !theirs), (Cause::Silence, self.config.silence, ours && !theirs)];
+        for (cause, time, runs) in clocks {
+            match time {
+                Some(time) if open && runs => self.timers.arm(cause, self.now + time),
+                Some(_) => self.timers.disarm(cause),
+                None => {}
+            }
         }
     }
 }

@@ -16,8 +16,9 @@ use crate::{
         Admission, Arrival, IncomingInput, IncomingOutput, IncomingReject, Machine, OutgoingInput, OutgoingOutput,
         Withdrawal,
     },
+    outbox::Tag,
     role::Side,
-    ticket::IncomingKey,
+    ticket::{IncomingKey, RequestKey},
     timers::Cause,
     wire::{
         ErrorObject, Form, Framed, Id, Line, Malformed, Message, Method, MethodName, Oversized, OversizedShape,
@@ -36,9 +37,11 @@ impl<R: Role> Connection<R> {
     pub(super) fn receive_framed(&mut self, framed: Framed) {
         match framed {
             Framed::Line(line) => self.receive_message(&line),
-            Framed::TooLong(oversized) => self.receive_oversized(oversized),
+            Framed::TooLong(oversized) => {
+                self.receive_oversized(oversized);
+                self.touch_clocks();
+            }
         }
-        self.touch_idle();
     }
 
     fn receive_message(&mut self, line: &Bytes) {
@@ -46,14 +49,15 @@ impl<R: Role> Connection<R> {
             Line::Blank => {}
             Line::Message(message) => self.receive(message, None, line.len()),
             Line::Batch(_) | Line::EmptyBatch | Line::BatchTooLarge if self.config.batches == Batches::Reject => {
-                self.malformed(Shape::Nothing, None, "batches are not supported here", None, line.len());
+                self.malformed(Malformed::nothing("batches are not supported here"), None, line.len());
             }
             Line::Batch(messages) => self.receive_batch(messages, line.len()),
-            Line::EmptyBatch => self.malformed(Shape::Nothing, None, "a batch must not be empty", None, line.len()),
+            Line::EmptyBatch => self.malformed(Malformed::nothing("a batch must not be empty"), None, line.len()),
             Line::BatchTooLarge => {
-                self.malformed(Shape::Nothing, None, "the batch has too many entries", None, line.len());
+                self.malformed(Malformed::nothing("the batch has too many entries"), None, line.len());
             }
         }
+        self.touch_clocks();
     }
 
     /// Elements are handled in order; the answers wait for each other.
@@ -75,7 +79,7 @@ impl<R: Role> Connection<R> {
 
     fn receive(&mut self, message: Message, place: Option<Place>, size: usize) {
         match message {
-            Message::Malformed(Malformed { shape, id, why }) => self.malformed(shape, id, why, place, size),
+            Message::Malformed(malformed) => self.malformed(malformed, place, size),
             Message::Request { id, method, params } => {
                 self.noise = Noise::default();
                 self.receive_request(id, method, params, place);
@@ -240,9 +244,12 @@ impl<R: Role> Connection<R> {
     fn resolve(&mut self, own: u64, outcome: Outcome) {
         match self.outgoing.step(OutgoingInput::Answer(own)) {
             Ok(OutgoingOutput::Resolved(answered)) => {
-                self.timers.disarm(Cause::Request(crate::ticket::RequestKey(own)));
+                self.timers.disarm(Cause::Request(RequestKey(own)));
+                self.timers.disarm(Cause::CancelConfirm(RequestKey(own)));
+                // Nobody needs to be told to cancel what is over.
+                self.outbox.withdraw(|tag| *tag == Tag::CancelRequest(own));
                 R::on_resolved(self, own, answered.about, outcome);
-                self.touch_idle();
+                self.touch_clocks();
             }
             Ok(_) => {}
             Err(_) => self.violation(Violation::NeverIssued),
@@ -253,10 +260,14 @@ impl<R: Role> Connection<R> {
 
     /// A message that is none. Whoever may wait for it is answered or settled: a call is refused, an answer of ours
     /// that cannot be read resolves as invalid. What looks like a response is never answered, however broken.
-    fn malformed(&mut self, shape: Shape, id: Option<Id>, why: &'static str, place: Option<Place>, size: usize) {
+    fn malformed(&mut self, malformed: Malformed, place: Option<Place>, size: usize) {
+        let Malformed { shape, id, why, raw } = malformed;
         let own = id.as_ref().and_then(Id::own).filter(|own| self.outgoing.get(*own).is_some());
         match (shape, own) {
-            (Shape::Response | Shape::Bare, Some(own)) => return self.resolve(own, Outcome::Invalid { why }),
+            (Shape::Response | Shape::Bare, Some(own)) => {
+                let raw = raw.unwrap_or(Payload::NULL);
+                return self.resolve(own, Outcome::Invalid { why, raw });
+            }
             (Shape::Response | Shape::Hybrid, _) => {}
             (Shape::NotJson, _) if R::SIDE == Side::Agent => {
                 self.refuse(&Id::NULL, place, &ErrorObject::new(code::PARSE_ERROR, why));

@@ -9,10 +9,10 @@ use crate::{
         CancelKind, CancelScope, Cancelled, IncomingInput, IncomingOutput, Machine, Transcript, TurnInput, TurnOutput,
         Withdrawal,
     },
-    session::Stage,
+    outbox::Tag,
     ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
     timers::Cause,
-    wire::{ErrorObject, Payload, dialect::v1},
+    wire::{ErrorObject, Payload},
 };
 
 /// A prompt turn that is not over.
@@ -31,12 +31,14 @@ pub(super) struct Turn {
     pub(super) transcript: Transcript,
     /// Cancel frames that were handed out, while they may still fail.
     pub(super) sent: SmallVec<[(FrameId, CancelKind); 2]>,
+    /// Client: whether it waits to take the place of a turn that is cut short for it.
+    pub(super) steers: bool,
 }
 
 impl Turn {
     pub(super) fn new(session: SessionKey, request: u64, params: Option<Payload>) -> Self {
         let (calls, sent) = (SmallVec::new(), SmallVec::new());
-        Self { session, request, params, calls, cause: None, transcript: Transcript::default(), sent }
+        Self { session, request, params, calls, cause: None, transcript: Transcript::default(), sent, steers: false }
     }
 }
 
@@ -82,41 +84,17 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    // ---- opening and closing -----------------------------------------------------------------------------------
-
-    /// The answer to a request of ours that opens a session.
-    pub(super) fn opened(&mut self, session: Option<SessionKey>, fresh: bool, outcome: &Outcome) -> Option<SessionKey> {
-        match (outcome, session) {
-            (Outcome::Result(_), Some(session)) => {
-                self.reopen(session);
-                Some(session)
+    /// Nobody waits for the answers to a cancelled turn's requests.
+    pub(super) fn resolve_calls(&mut self, turn: TurnKey, cause: CancelCause) {
+        let calls: SmallVec<[u64; 2]> =
+            self.turns.get_mut(&turn).map(|turn| core::mem::take(&mut turn.calls)).unwrap_or_default();
+        for id in calls {
+            let unsent = self.outbox.withdraw(|tag| *tag == Tag::Request(id));
+            if self.config.cascade && !unsent && self.lifecycle.is_open() {
+                self.send_cancel_request(id);
             }
-            (Outcome::Result(result), None) => {
-                v1::session_id(result).and_then(|id| self.sessions.intern(&id, Stage::Open))
-            }
-            (_, Some(session)) if fresh => {
-                self.forget_session(session);
-                None
-            }
-            (_, Some(session)) => {
-                self.reopen(session);
-                Some(session)
-            }
-            (_, None) => None,
+            self.resolve_own(id, Outcome::Cancelled(cause));
         }
-    }
-
-    /// A session works: it was opened, or its closing was refused.
-    pub(super) fn reopen(&mut self, session: SessionKey) {
-        if let Some(session) = self.sessions.get_mut(session) {
-            session.stage = Stage::Open;
-        }
-    }
-
-    /// A session is gone: its key names nothing from here on.
-    pub(super) fn forget_session(&mut self, session: SessionKey) {
-        self.timers.disarm(Cause::CloseSession(session));
-        self.sessions.remove(session);
     }
 
     /// Asks the owner of a request of the peer's to come to an end, once.

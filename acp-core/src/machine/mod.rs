@@ -11,6 +11,7 @@
 //! | [`Incoming`] | the peer's open ids | duplicates, the limit, who still waits for an answer |
 //! | [`Cancel`] | per kind: unasked, pending, sent | when a cancel is written, joined, or has to be asked again |
 //! | [`Turns`] | queued → running → cancelling → settled | who runs next, what a cancel covers, which asks are void |
+//! | [`Setup`] | asking, logging in, over | whether a demanded login is tried, once |
 //! | [`Lifecycle`] | open, draining, closed | when the one `Closed` is told, and with which reason |
 //! | [`Transcript`] | open tool calls of a turn | which still need a last word, in order |
 //! | [`Shutdown`] | running … reaped | which step ends a child process, in which order |
@@ -20,6 +21,7 @@ mod handshake;
 mod incoming;
 mod lifecycle;
 mod outgoing;
+mod setup;
 pub mod shutdown;
 mod transcript;
 mod turn;
@@ -29,9 +31,10 @@ pub use handshake::{Admission, Handshake, HandshakeInput, HandshakeReject, agree
 pub use incoming::{Arrival, Incoming, IncomingInput, IncomingOutput, IncomingReject, Withdrawal};
 pub use lifecycle::{Lifecycle, LifecycleInput, LifecycleOutput};
 pub use outgoing::{Answered, Outgoing, OutgoingInput, OutgoingOutput, OutgoingReject};
+pub use setup::{OutOfStep, Setup, SetupInput, SetupOutput, Way, way};
 pub use shutdown::Shutdown;
 pub use transcript::{Transcript, TranscriptInput};
-pub use turn::{CancelScope, Cancelled, Ended, Overlap, TurnInput, TurnOutput, TurnReject, Turns};
+pub use turn::{Broken, CancelScope, Cancelled, Ended, Overlap, TurnInput, TurnOutput, TurnReject, Turns};
 
 /// A pure state machine.
 ///

@@ -34,6 +34,8 @@ pub enum OutgoingInput<T> {
     Issue(T),
     /// We want the peer to cancel this request.
     Cancel(u64),
+    /// What asked to cancel it could not be delivered.
+    CancelFailed(u64),
     /// An answer with this id arrived.
     Answer(u64),
     /// We resolve this request ourselves.
@@ -47,6 +49,8 @@ pub enum OutgoingOutput<T> {
     Issued(u64),
     /// Whether to write a `$/cancel_request`.
     Asked(Asked),
+    /// The cancel has to be asked again.
+    Unsent,
     /// The request is resolved.
     Resolved(Answered<T>),
     /// It was resolved before: the answer is late or a repetition.
@@ -136,6 +140,13 @@ impl<T> Machine for Outgoing<T> {
                 },
                 None => self.closed(id),
             },
+            OutgoingInput::CancelFailed(id) => match self.open.get_mut(&id) {
+                Some(open) => match open.cancel.step(CancelInput::Failed(CancelKind::Steer)) {
+                    Ok(_) => Ok(OutgoingOutput::Unsent),
+                    Err(_) => Ok(OutgoingOutput::Stale),
+                },
+                None => self.closed(id),
+            },
             OutgoingInput::Answer(id) | OutgoingInput::Abandon(id) => match self.open.remove(&id) {
                 Some(open) => {
                     Ok(OutgoingOutput::Resolved(Answered { cancelled: open.cancel.settle(), about: open.about }))
@@ -170,17 +181,21 @@ mod tests {
     #[test]
     fn every_kind_of_id_answers_every_input() {
         let resolved = |about, cancelled| Ok(Out::Resolved(Answered { about, cancelled }));
-        for (id, on_cancel, on_end) in [
-            (0, Err(No::NeverIssued), Err(No::NeverIssued)),
-            (1, Ok(Out::Stale), Ok(Out::Stale)),
-            (2, Ok(Out::Asked(Asked::First)), resolved('b', false)),
-            (3, Ok(Out::Asked(Asked::Shared)), resolved('c', true)),
-            (4, Err(No::NeverIssued), Err(No::NeverIssued)),
-            (u64::MAX, Err(No::NeverIssued), Err(No::NeverIssued)),
+        let never = || Err(No::NeverIssued);
+        for (id, on_cancel, on_failed, on_end) in [
+            (0, never(), never(), never()),
+            (1, Ok(Out::Stale), Ok(Out::Stale), Ok(Out::Stale)),
+            (2, Ok(Out::Asked(Asked::First)), Ok(Out::Stale), resolved('b', false)),
+            (3, Ok(Out::Asked(Asked::Shared)), Ok(Out::Unsent), resolved('c', true)),
+            (4, never(), never(), never()),
+            (u64::MAX, never(), never(), never()),
         ] {
-            for (input, expected) in
-                [(In::Cancel(id), on_cancel), (In::Answer(id), on_end.clone()), (In::Abandon(id), on_end)]
-            {
+            for (input, expected) in [
+                (In::Cancel(id), on_cancel),
+                (In::CancelFailed(id), on_failed),
+                (In::Answer(id), on_end.clone()),
+                (In::Abandon(id), on_end),
+            ] {
                 let before = every_kind_of_id();
                 let mut machine = before.clone();
                 let output = machine.step(input.clone());
@@ -190,6 +205,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_cancel_that_was_not_delivered_is_written_when_asked_again() {
+        let mut outgoing = every_kind_of_id();
+        assert_eq!(outgoing.step(In::CancelFailed(3)), Ok(Out::Unsent));
+        assert_eq!(outgoing.step(In::Cancel(3)), Ok(Out::Asked(Asked::First)));
     }
 
     #[test]

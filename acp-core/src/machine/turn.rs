@@ -11,7 +11,8 @@
 //! A prompt turn ends with the answer to `session/prompt`; `session/cancel` names the session only (ACP v1, Prompt
 //! Turn), so what a cancel covers is decided by order: everything received before it, nothing received after it. The
 //! same machine serves the end that sends prompts and the end that receives them. It also keeps the permission requests
-//! (*asks*) that are open, since a cancel makes them void, and with them every ask that crosses it.
+//! (*asks*) that are open, since a cancel makes them void, and with them every ask that crosses it. Only an ask whose
+//! owner is *committed*, because an approval is being saved, outlives the cancel: its answer is the owner's.
 
 use alloc::collections::{BTreeSet, VecDeque};
 
@@ -37,6 +38,7 @@ pub struct Turns {
     running: Option<Running>,
     queued: VecDeque<u64>,
     asks: BTreeSet<u64>,
+    committed: BTreeSet<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -59,8 +61,13 @@ pub enum CancelScope {
 pub enum TurnInput {
     /// A prompt was sent or received.
     Prompt(u64),
+    /// A prompt that is to take the place of the running one, which is being cancelled for it. It waits even where a
+    /// second prompt is refused; one may wait there.
+    Follow(u64),
     /// A permission request was sent or received.
     Ask(u64),
+    /// Its owner is about to answer, and no cancel shall come between.
+    Commit(u64),
     /// It was answered.
     Answered(u64),
     /// A cancel was sent or received.
@@ -71,6 +78,8 @@ pub enum TurnInput {
     Failed(CancelKind),
     /// The prompt was answered.
     End(u64),
+    /// The prompt came to nothing, so that the two ends may differ about the session.
+    Fail(u64),
 }
 
 /// What follows.
@@ -86,6 +95,8 @@ pub enum TurnOutput {
     Open(Option<u64>),
     /// The ask crossed a cancel: answer it `cancelled`, and bother nobody.
     Void,
+    /// The ask is its owner's, whatever is cancelled.
+    Committed,
     /// The ask is answered.
     Answered,
     /// The ask was void, or answered before.
@@ -98,6 +109,8 @@ pub enum TurnOutput {
     Unsent(Unsent),
     /// The turn is over.
     Ended(Ended),
+    /// The turn is over, and so are those that waited for it.
+    Broken(Broken),
     /// It was over before.
     AlreadyOver,
 }
@@ -124,6 +137,14 @@ pub struct Ended {
     pub next: Option<(u64, bool)>,
 }
 
+/// What became of the prompts behind a cancelled turn that failed. They were written for a session as it would have been,
+/// so they are not sent into one that may have to be built anew.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Broken {
+    /// Prompts that waited. They are no longer known here.
+    pub dropped: SmallVec<[u64; 2]>,
+}
+
 /// Why an input was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TurnReject {
@@ -139,7 +160,7 @@ impl Turns {
     /// No turn.
     #[must_use]
     pub const fn new(overlap: Overlap) -> Self {
-        Self { overlap, running: None, queued: VecDeque::new(), asks: BTreeSet::new() }
+        Self { overlap, running: None, queued: VecDeque::new(), asks: BTreeSet::new(), committed: BTreeSet::new() }
     }
 
     /// The running turn.
@@ -168,7 +189,13 @@ impl Turns {
     /// Whether nothing runs, waits or is asked.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.running.is_none() && self.queued.is_empty() && self.asks.is_empty()
+        self.running.is_none() && self.queued.is_empty() && self.asks.is_empty() && self.committed.is_empty()
+    }
+
+    /// Whether this ask is open, and its owner committed.
+    #[must_use]
+    pub fn is_committed(&self, ask: u64) -> bool {
+        self.committed.contains(&ask)
     }
 
     const fn delivers(&self) -> bool {
@@ -192,6 +219,24 @@ impl Turns {
                 Ok(TurnOutput::Deliver)
             }
         }
+    }
+
+    fn follow(&mut self, turn: u64) -> Result<TurnOutput, TurnReject> {
+        match self.overlap {
+            Overlap::Refuse if self.running.is_some() && !self.queued.is_empty() => Err(TurnReject::Full),
+            Overlap::Refuse if self.running.is_some() => {
+                self.queued.push_back(turn);
+                Ok(TurnOutput::Wait)
+            }
+            Overlap::Refuse | Overlap::Queue(_) | Overlap::Forward(_) => self.prompt(turn),
+        }
+    }
+
+    fn commit(&mut self, ask: u64) -> TurnOutput {
+        if self.asks.remove(&ask) {
+            self.committed.insert(ask);
+        }
+        if self.is_committed(ask) { TurnOutput::Committed } else { TurnOutput::AlreadyVoid }
     }
 
     fn cancel(&mut self, scope: CancelScope, kind: CancelKind) -> Cancelled {
@@ -237,6 +282,15 @@ impl Turns {
         }
     }
 
+    fn fail(&mut self, turn: u64) -> TurnOutput {
+        let cancelled = |running: &Running| running.turn == turn && running.cancel.is_asked();
+        if self.delivers() || !self.running.as_ref().is_some_and(cancelled) {
+            return self.end(turn);
+        }
+        self.running = None;
+        TurnOutput::Broken(Broken { dropped: self.queued.drain(..).collect() })
+    }
+
     fn report(&mut self, input: CancelInput) -> Result<TurnOutput, TurnReject> {
         let running = self.running.as_mut().ok_or(TurnReject::NoSuchFrame)?;
         match running.cancel.step(input) {
@@ -255,17 +309,22 @@ impl Machine for Turns {
     fn step(&mut self, input: TurnInput) -> Result<TurnOutput, TurnReject> {
         match input {
             TurnInput::Prompt(turn) => self.prompt(turn),
+            TurnInput::Follow(turn) => self.follow(turn),
             TurnInput::Ask(_) if self.is_cancelling() => Ok(TurnOutput::Void),
             TurnInput::Ask(ask) => {
                 self.asks.insert(ask);
                 Ok(TurnOutput::Open(self.running()))
             }
-            TurnInput::Answered(ask) if self.asks.remove(&ask) => Ok(TurnOutput::Answered),
+            TurnInput::Commit(ask) => Ok(self.commit(ask)),
+            TurnInput::Answered(ask) if self.asks.remove(&ask) || self.committed.remove(&ask) => {
+                Ok(TurnOutput::Answered)
+            }
             TurnInput::Answered(_) => Ok(TurnOutput::AlreadyVoid),
             TurnInput::Cancel(scope, kind) => Ok(TurnOutput::Cancelled(self.cancel(scope, kind))),
             TurnInput::Sent(kind) => self.report(CancelInput::Sent(kind)),
             TurnInput::Failed(kind) => self.report(CancelInput::Failed(kind)),
             TurnInput::End(turn) => Ok(self.end(turn)),
+            TurnInput::Fail(turn) => Ok(self.fail(turn)),
         }
     }
 }

@@ -58,6 +58,15 @@ pub struct Malformed {
     pub id: Option<Id>,
     /// What is wrong, in words.
     pub why: &'static str,
+    /// All of it, if it is JSON.
+    pub raw: Option<Payload>,
+}
+
+impl Malformed {
+    /// What is no message at all.
+    pub(crate) const fn nothing(why: &'static str) -> Self {
+        Self { shape: Shape::Nothing, id: None, why, raw: None }
+    }
 }
 
 /// What a malformed message looks like: which members are there, whatever is in them.
@@ -109,14 +118,17 @@ pub fn parse_line(line: &Bytes, max_batch: usize) -> Line {
 }
 
 fn malformed(shape: Shape, id: Option<Id>, why: &'static str) -> Message {
-    Message::Malformed(Malformed { shape, id, why })
+    Message::Malformed(Malformed { shape, id, why, raw: None })
 }
 
 /// The message `text`, which is a part of `line`.
 fn message(line: &Bytes, text: &str) -> Message {
     let mut envelope = Envelope::default();
     if members(text, |key, value| envelope.take(key, value)).is_ok() {
-        return envelope.decode(line).unwrap_or_else(Message::Malformed);
+        let raw = || Payload::from_line(line, text);
+        return envelope
+            .decode(line)
+            .unwrap_or_else(|malformed| Message::Malformed(Malformed { raw: Some(raw()), ..malformed }));
     }
     // Either it is not JSON, or it is, but no object. Ask only now: this is not the way of ordinary lines.
     match serde_json::from_str::<&RawValue>(text) {
@@ -215,7 +227,7 @@ impl<'a> Envelope<'a> {
     fn decode(&self, line: &Bytes) -> Result<Message, Malformed> {
         let shape = self.shape();
         let id = self.id.filter(|_| !self.id_twice).and_then(Id::from_raw);
-        let fault = |why| Malformed { shape, id: id.clone(), why };
+        let fault = |why| Malformed { shape, id: id.clone(), why, raw: None };
         if self.twice {
             return Err(fault("a member of the envelope is there twice"));
         }

@@ -142,7 +142,9 @@ impl Failure {
     pub(super) fn of(outcome: &Outcome) -> Option<Self> {
         Some(match outcome {
             Outcome::Error(error) => error.into(),
-            Outcome::Invalid { why } => Self::here(code::INTERNAL_ERROR, format!("the answer cannot be used: {why}")),
+            Outcome::Invalid { why, .. } => {
+                Self::here(code::INTERNAL_ERROR, format!("the answer cannot be used: {why}"))
+            }
             Outcome::TooLong { size, limit } => {
                 let why = format!("the answer has {size} bytes, and a line may have {limit}");
                 Self::here(code::INTERNAL_ERROR, why)

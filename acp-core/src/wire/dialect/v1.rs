@@ -49,13 +49,17 @@ pub(crate) fn stop_reason(result: &Payload) -> Option<StopReason> {
     Some(StopReason::from(&*text(reason?)?))
 }
 
+/// `optionId`, `name` and `kind` of an option.
+pub(crate) type OfferedOption = (Box<str>, Box<str>, PermissionOptionKind);
+
 /// What `session/request_permission` offers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Offered {
     /// `toolCall.toolCallId`
     pub(crate) tool_call: Box<str>,
-    /// `optionId` and `kind` of each usable option, in order. A kind that cannot be read is the unknown kind of no name.
-    pub(crate) options: SmallVec<[(Box<str>, PermissionOptionKind); 4]>,
+    /// The usable options, in order. One without a name has its id for a name; a kind that
+    /// cannot be read is the unknown kind of no name.
+    pub(crate) options: SmallVec<[OfferedOption; 4]>,
     /// Paths of what could not be read, such as `options.1` or `toolCall.content`; the first 32.
     pub(crate) dropped: Vec<Box<str>>,
 }
@@ -90,14 +94,16 @@ pub(crate) fn permission(params: &Payload) -> Option<Offered> {
             offered.drop(|| format!("options.{index}").into());
             continue;
         };
-        if name.and_then(text).is_none() {
+        let name = name.and_then(text);
+        if name.is_none() {
             offered.drop(|| format!("options.{index}.name").into());
         }
         let kind = kind.and_then(text);
         if kind.is_none() {
             offered.drop(|| format!("options.{index}.kind").into());
         }
-        offered.options.push((id.into(), PermissionOptionKind::from(kind.as_deref().unwrap_or_default())));
+        let name = name.unwrap_or_else(|| id.clone()).into();
+        offered.options.push((id.into(), name, PermissionOptionKind::from(kind.as_deref().unwrap_or_default())));
     }
     (!offered.options.is_empty()).then_some(offered)
 }
@@ -108,6 +114,28 @@ impl Offered {
             self.dropped.push(path());
         }
     }
+}
+
+/// The ids of `authMethods` in the result of `initialize`, the newer kinds included. One that cannot be read is left out.
+pub(crate) fn auth_methods(result: &Payload) -> Vec<Box<str>> {
+    let [methods] = fields(result.as_bytes(), ["authMethods"]);
+    let id = |method| {
+        let [id] = fields(method, ["id"]);
+        Some(text(id?)?.into())
+    };
+    elements(methods.unwrap_or_default()).filter_map(id).collect()
+}
+
+/// Whether a session would be opened with the same parameters: all but `sessionId`, and `_meta`, which may carry what
+/// belongs to the request alone. What cannot be read is not the same.
+pub(crate) fn same_options(one: &Payload, other: &Payload) -> bool {
+    let options = |params: &Payload| {
+        let mut params: serde_json::Map<alloc::string::String, serde_json::Value> = params.get().ok()?;
+        params.remove("sessionId");
+        params.remove("_meta");
+        Some(params)
+    };
+    options(one).is_some_and(|one| options(other) == Some(one))
 }
 
 /// How a permission request was answered.

@@ -100,7 +100,7 @@ fn a_stop_reason_is_any_string() {
 fn a_permission_request_needs_a_tool_call_and_one_option_only() {
     let read = |text: &str| {
         let Offered { tool_call, options, dropped } = permission(&json(text))?;
-        let options: Vec<_> = options.iter().map(|(id, kind)| format!("{id}:{kind}")).collect();
+        let options: Vec<_> = options.iter().map(|(id, name, kind)| format!("{id}={name}:{kind}")).collect();
         Some((tool_call.to_string(), options.join(" "), dropped.join(" ")))
     };
     let some = |call: &str, options: &str, dropped: &str| Some((call.into(), options.into(), dropped.into()));
@@ -108,21 +108,21 @@ fn a_permission_request_needs_a_tool_call_and_one_option_only() {
         (
             r#"{"sessionId":"s","toolCall":{"toolCallId":"c","title":"t","content":[],"kind":null,"rawInput":1,"_x":2},
                 "options":[{"optionId":"a","name":"A","kind":"allow_once"},{"kind":"reject_always","name":"","optionId":""}]}"#,
-            some("c", "a:allow_once :reject_always", ""),
+            some("c", "a=A:allow_once =:reject_always", ""),
         ),
         (
             r#"{"options":[{"optionId":"a","kind":"vendor"},7,{"name":"x","kind":"allow_once"},{"optionId":"b","name":"B"}],
                 "toolCall":{"content":"x","toolCallId":"c","status":1,"locations":{},"kind":[],"title":false,"name":0}}"#,
             some(
                 "c",
-                "a:vendor b:",
+                "a=a:vendor b=B:",
                 "toolCall.kind toolCall.status toolCall.title toolCall.name toolCall.content toolCall.locations \
                  options.0.name options.1 options.2 options.3.kind",
             ),
         ),
         (
             r#"{"toolCall":{"toolCallId":"c"},"options":[{"optionId":"a","name":"A","kind":"allow_once","kind":"allow_once"}]}"#,
-            some("c", "a:", "options.0.kind"),
+            some("c", "a=A:", "options.0.kind"),
         ),
         (r#"{"toolCall":{"toolCallId":"c"},"options":[{"optionId":1},null,["a"]]}"#, None),
         (r#"{"toolCall":{"toolCallId":"c"},"options":[]}"#, None),
@@ -134,6 +134,23 @@ fn a_permission_request_needs_a_tool_call_and_one_option_only() {
     ] {
         assert_eq!(read(text), expected, "{text}");
     }
+}
+
+#[test]
+fn the_ways_to_log_in_are_known_by_id_whatever_else_they_lack() {
+    let read = |text: &str| auth_methods(&json(text)).join(" ");
+    let odd = r#"{"authMethods":[{"id":"env","type":"env_var"},7,{"name":"x"},{"id":3},{"id":"web","name":"Log in"}]}"#;
+    assert_eq!(read(odd), "env web");
+    assert_eq!((read("{}"), read(r#"{"authMethods":null}"#)), (String::new(), String::new()));
+}
+
+#[test]
+fn parameters_are_the_same_in_any_order_and_apart_from_the_session_and_meta() {
+    let same = |one: &str, other: &str| same_options(&json(one), &json(other));
+    assert!(same(r#"{"cwd":"/","mcpServers":[]}"#, r#"{"mcpServers":[], "sessionId":"s","cwd":"/","_meta":{"a":1}}"#));
+    assert!(!same(r#"{"cwd":"/","mcpServers":[]}"#, r#"{"cwd":"/tmp","mcpServers":[]}"#));
+    assert!(!same(r#"{"cwd":"/"}"#, r#"{"cwd":"/","mcpServers":[]}"#));
+    assert!(!same("[]", "[]"), "what cannot be read is not the same");
 }
 
 #[test]

@@ -1,0 +1,132 @@
+//! Permission requests of the agent, which a client answers: never failing open, and `cancelled` when in doubt.
+
+use super::{Connection, answer::Duty, turns::OUTCOME_CANCELLED};
+use crate::{
+    action::{ClientAction, Decision, Delivery, Offer, PermissionOption},
+    error::Violation,
+    machine::{TurnInput, TurnOutput},
+    role::Client,
+    ticket::{IncomingKey, PermissionTicket, SessionKey, TurnKey},
+    time::Timestamp,
+    timers::Cause,
+    wire::{ErrorObject, Method, MethodName, Payload, code, dialect::v1},
+};
+
+impl Connection<Client> {
+    /// Decides a permission request.
+    pub fn decide(&mut self, ticket: PermissionTicket, decision: &Decision, now: Timestamp) -> Delivery {
+        self.advance(now);
+        let Some(Duty::Permission { session, options }) = self.duty(ticket.key).cloned() else {
+            return Delivery::TooLate;
+        };
+        self.step_turns(session, TurnInput::Answered(ticket.key.0));
+        match decision {
+            Decision::Select(id) if options.contains(id) => {
+                let chosen = serde_json::json!({ "outcome": { "outcome": "selected", "optionId": id } });
+                match Payload::try_from(chosen) {
+                    Ok(chosen) => self.answer(ticket.key, Ok(&chosen)),
+                    Err(_) => self.answer_cancelled(ticket.key, OUTCOME_CANCELLED),
+                }
+            }
+            Decision::Select(_) => self.answer_cancelled(ticket.key, OUTCOME_CANCELLED),
+            Decision::Cancelled => match self.answer_cancelled(ticket.key, OUTCOME_CANCELLED) {
+                Delivery::AsCancelled => Delivery::Queued,
+                other => other,
+            },
+        }
+    }
+
+    /// Keeps a permission request from being cancelled: an approval of yours is being saved, and its answer is to reach
+    /// the agent whatever is cancelled meanwhile. A cancel then only tells you [`Common::CancelRequested`](crate::Common::CancelRequested), once.
+    ///
+    /// Answers whether it is yours now. If not, it was answered `cancelled` already: save nothing.
+    #[must_use = "a permission that is void must not be saved as given"]
+    pub fn commit(&mut self, ticket: &PermissionTicket, now: Timestamp) -> bool {
+        self.advance(now);
+        let Some(Duty::Permission { session, .. }) = self.duty(ticket.key) else { return false };
+        let session = *session;
+        matches!(self.step_turns(session, TurnInput::Commit(ticket.key.0)), Some(TurnOutput::Committed))
+    }
+
+    // ---- inside ------------------------------------------------------------------------------------------------
+
+    pub(super) fn is_committed(&self, session: SessionKey, key: IncomingKey) -> bool {
+        self.sessions.get(session).is_some_and(|session| session.turns.is_committed(key.0))
+    }
+
+    /// The agent's `$/cancel_request`, the end of the session or of the connection: the permission is void, or, if its
+    /// owner is committed, signalled.
+    pub(super) fn void(&mut self, session: SessionKey, key: IncomingKey) {
+        if self.is_committed(session, key) {
+            return self.signal(key);
+        }
+        self.step_turns(session, TurnInput::Answered(key.0));
+        self.revoke(key);
+    }
+
+    /// The host's own cancel makes a permission void: it is answered `cancelled`, and a host that was not told of it yet
+    /// never is.
+    pub(super) fn withdraw(&mut self, key: IncomingKey) {
+        let told = |action: &ClientAction| !matches!(action, ClientAction::PermissionRequested { ticket, .. } if ticket.key == key);
+        if self.actions.iter().all(told) {
+            return self.revoke(key);
+        }
+        self.actions.retain(told);
+        self.answer_cancelled(key, OUTCOME_CANCELLED);
+    }
+
+    /// The peer, or the end, makes a permission void: it is answered `cancelled`, and the host is told. What is told may
+    /// depend on the bytes only, not on when the host took its actions.
+    fn revoke(&mut self, key: IncomingKey) {
+        self.tell(ClientAction::PermissionRevoked(key));
+        self.answer_cancelled(key, OUTCOME_CANCELLED);
+    }
+
+    pub(super) fn open_permissions(&self, session: SessionKey) -> alloc::vec::Vec<IncomingKey> {
+        let of = |duty: &Duty| matches!(duty, Duty::Permission { session: of, .. } if *of == session);
+        self.incoming.iter().filter(|(_, served)| of(&served.duty)).map(|(key, _)| IncomingKey(key)).collect()
+    }
+
+    pub(super) fn receive_permission(
+        &mut self,
+        key: IncomingKey,
+        named: Option<Option<SessionKey>>,
+        params: Option<Payload>,
+    ) {
+        let method = MethodName::Known(Method::SessionRequestPermission);
+        let usable = named.and_then(|session| {
+            let params = params?;
+            Some((session, v1::permission(&params)?, params))
+        });
+        // "The only error case": nothing could be chosen, or nobody knows by whom.
+        let Some((session, offered, params)) = usable else {
+            let why = "a permission request needs `sessionId`, `toolCall.toolCallId` and an option with an `optionId`";
+            self.answer(key, Err(&ErrorObject::new(code::INVALID_PARAMS, why)));
+            return self.violation(Violation::BadRequest { method, why });
+        };
+        let Some(session) = session else {
+            self.answer_cancelled(key, OUTCOME_CANCELLED);
+            return self.violation(Violation::BadRequest { method, why: "this connection knows no such session" });
+        };
+        let options = offered.options.iter().map(|(id, ..)| id.clone()).collect();
+        self.set_duty(key, Duty::Permission { session, options });
+        match self.step_turns(session, TurnInput::Ask(key.0)) {
+            Some(TurnOutput::Open(turn)) => {
+                let option = |(id, name, kind)| PermissionOption { id, name, kind };
+                let offer = Offer {
+                    tool_call: offered.tool_call,
+                    options: offered.options.into_iter().map(option).collect(),
+                    dropped: offered.dropped.into(),
+                };
+                let ticket = PermissionTicket { key };
+                if let Some(time) = self.config.permission {
+                    self.timers.arm(Cause::Permission(key), self.now + time);
+                }
+                let turn = turn.map(TurnKey);
+                self.tell(ClientAction::PermissionRequested { ticket, session, turn, offer, params });
+            }
+            // It crossed our cancel: "the Client MUST respond with the cancelled outcome" (ACP v1, Prompt Turn).
+            _ => drop(self.answer_cancelled(key, OUTCOME_CANCELLED)),
+        }
+    }
+}
