@@ -105,6 +105,22 @@ fn a_peer_that_never_says_anything_is_silent_too() {
     assert_eq!(agent.actions(), ["closed Idle"]);
 }
 
+/// A time beyond the end of the clock is as good as none.
+#[test]
+fn no_time_is_too_long_for_the_clock() {
+    let mut client = Wire::client(|config| {
+        config.idle = Some(Duration::MAX);
+        config.stop_confirm = Some(Duration::MAX);
+    });
+    client.conn.request("_x", None, Some(Duration::MAX), client.now).expect("room");
+    let session = client.key("s1");
+    let turn = client.conn.prompt(session, &raw("[]"), None, client.now).expect("idle");
+    client.conn.cancel_turn(turn, acp_core::CancelKind::Stop, client.now).expect("a turn");
+    client.quiet();
+    client.sleep(MINUTE * 60 * 24 * 365 * 100);
+    assert_eq!((client.actions(), client.conn.unresolved()), (vec![], 2));
+}
+
 /// The end for silence flushes what waits to be written.
 #[test]
 fn what_waits_to_be_written_goes_out_before_the_end() {
