@@ -2,4 +2,6 @@
 
 pub mod bench;
 pub mod describe;
+pub mod explore;
+pub mod pair;
 pub mod wire;
