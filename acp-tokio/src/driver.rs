@@ -35,8 +35,6 @@ pub(crate) async fn drive<R: Role>(
     let mut input = vec![0; PIECE].into_boxed_slice();
     let mut output = Bytes::new();
     let mut unflushed = false;
-    // The idle time counts from here, also if the peer never says anything.
-    shared.step(|state, now| state.desk.conn().handle_timeout(now));
     let mut give_up: Option<Instant> = None;
     let reason = loop {
         // Handing out output may be the last thing that the end waited for.
