@@ -98,7 +98,8 @@ pub struct Config {
     /// How long, after the end of the input or a local close, accepted requests may still be answered; and then, how long
     /// the peer may take for each message that waits to be written. Default 2 s.
     pub drain: Duration,
-    /// Close after this long without any line, while nothing is open in either direction. Default `None`: people think.
+    /// Close after this long without any line, while nothing is open in either direction, counted from the first call
+    /// that tells the time. Default `None`: people think.
     pub idle: Option<Duration>,
     /// Report after this long without any line, while a request of ours is open and the peer does not wait for us:
     /// [`Common::Silent`](crate::Common::Silent). Default `None`. It only reports: an agent may think for long.

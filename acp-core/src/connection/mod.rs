@@ -82,6 +82,8 @@ pub trait Role: hooks::Hooks {
 pub struct Connection<R: Role> {
     config: Config,
     now: Timestamp,
+    /// The clock was seen.
+    begun: bool,
     lifecycle: Lifecycle<CloseReason>,
     /// `Closed` was told.
     over: bool,
@@ -113,6 +115,7 @@ impl<R: Role> Connection<R> {
         config.check()?;
         Ok(Self {
             now: Timestamp::ZERO,
+            begun: false,
             lifecycle: Lifecycle::Open,
             over: false,
             handshake: Handshake::Idle,
@@ -327,6 +330,10 @@ impl<R: Role> Connection<R> {
     /// Time never runs backwards inside.
     fn advance(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
+        if !self.begun {
+            self.begun = true;
+            self.touch_clocks();
+        }
     }
 
     /// Tells the host. Nothing is told after `Closed`.
