@@ -108,6 +108,8 @@ impl<R: Role> Half<R> {
         })?;
         let deadline = self.conn.poll_timeout();
         let drains = deadline.is_some_and(|deadline| deadline.cause == Cause::Drain) && expired < 2;
+        let owes = self.conn.queued_bytes() > 0 || self.conn.unanswered().next().is_some();
+        hold(self.is_open() || closed || owes, rule::BOUNDED, || format!("the {who} owes nothing, and does not end"))?;
         hold(self.is_open() || closed || drains, rule::BOUNDED, || {
             format!("the {who} drains until {deadline:?}, after {expired} deadlines")
         })
