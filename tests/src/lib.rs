@@ -1,5 +1,6 @@
 //! Tools of the proof: what the tests share.
 
 pub mod bench;
+pub mod client;
 pub mod describe;
 pub mod wire;
