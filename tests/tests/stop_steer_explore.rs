@@ -4,7 +4,10 @@
 //! What is expected is said a second time here, and differently: as the frames that are alive. A Steer writes one if no
 //! cancel is alive, a Stop if no Stop is. The turn is being cancelled exactly as long as one is alive.
 
+use core::hash::{Hash, Hasher};
 use std::collections::{BTreeSet, VecDeque};
+use std::hash::DefaultHasher;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use acp_core::{CancelKind, Cancellation, Cause, Config, FrameId, Timestamp, TurnKey};
 use acp_tests::client::{ClientBench, text};
@@ -53,7 +56,7 @@ enum Where {
 }
 
 /// A frame that was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Written {
     Cancel(CancelKind),
     Answer(u64),
@@ -61,7 +64,7 @@ enum Written {
 }
 
 /// The rules, said again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Model {
     /// Frames that wait, in order.
     waiting: VecDeque<Written>,
@@ -78,7 +81,8 @@ struct Model {
     over: bool,
     next: bool,
     due: Option<Timestamp>,
-    steps: [usize; ALL.len()],
+    /// How often the turn was steered and stopped.
+    asks: [usize; 2],
 }
 
 impl Model {
@@ -102,24 +106,24 @@ impl Model {
 
     /// What may happen now, within the scope.
     fn may(&self, op: Op) -> bool {
-        let steps = self.steps[ALL.iter().position(|known| *known == op).expect("known")];
         !self.over
             && match op {
-                Op::Steer | Op::Stop => steps < 2,
+                // A late one changes nothing, so it does not count.
+                Op::Steer => self.asks[0] < 2 || self.settled,
+                Op::Stop => self.asks[1] < 2 || self.settled,
                 Op::Send => !self.waiting.is_empty(),
                 Op::SteerFails => self.out.contains(&CancelKind::Steer),
                 Op::StopFails => self.out.contains(&CancelKind::Stop),
-                Op::Permission => steps < 2,
+                Op::Permission => self.asked < 2,
                 Op::Settle | Op::Error => !self.settled,
                 Op::Close => true,
-                Op::Timer => steps < 1,
+                Op::Timer => true,
                 Op::Next => self.settled && !self.next,
             }
     }
 
     /// Takes one step, and says what the host hears of it.
     fn step(&mut self, op: Op, now: Timestamp) -> Vec<String> {
-        self.steps[ALL.iter().position(|known| *known == op).expect("known")] += 1;
         match op {
             Op::Steer => self.cancel(CancelKind::Steer, now),
             Op::Stop => self.cancel(CancelKind::Stop, now),
@@ -180,6 +184,7 @@ impl Model {
         if self.settled {
             return vec![];
         }
+        self.asks[usize::from(kind == CancelKind::Stop)] += 1;
         if kind == CancelKind::Stop && !self.alive(CancelKind::Stop) {
             self.due = Some(now + BOUND);
         }
@@ -214,6 +219,9 @@ impl Model {
     fn settle(&mut self) {
         self.settled = true;
         self.due = None;
+        self.joined = false;
+        self.failed.clear();
+        self.asks = [0, 0];
         self.waiting.retain(|written| !matches!(written, Written::Cancel(_)));
     }
 
@@ -329,41 +337,48 @@ impl Run {
     }
 }
 
-/// Every order of this many steps, each run from the start.
-fn explore(depth: usize, path: &mut Vec<Op>, model: &Model, seen: &mut BTreeSet<(CancelKind, Where, Op)>) -> usize {
-    let mut runs = 0;
-    for op in ALL.into_iter().filter(|op| model.may(*op)) {
-        for kind in [CancelKind::Steer, CancelKind::Stop] {
-            seen.extend(model.place(kind).map(|place| (kind, place, op)));
-        }
-        let mut next = model.clone();
-        next.step(op, Timestamp::ZERO);
-        path.push(op);
-        runs += if path.len() < depth { explore(depth, path, &next, seen) } else { 0 };
-        if path.len() == depth || next.over {
-            let mut run = Run::new();
-            for (at, op) in path.iter().enumerate() {
-                let checked = std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| run.step(*op)));
-                assert!(checked.is_ok(), "at step {at} of {path:?}");
-            }
-            runs += 1;
-        }
-        path.pop();
+/// All that the future depends on: two paths that lead to the same need to be followed only once.
+fn state(run: &Run) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (&run.client.conn, &run.model, &run.out).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A connection is not cloned: every path is walked from the start.
+fn walk(path: &[Op]) -> Run {
+    let mut run = Run::new();
+    for (at, op) in path.iter().enumerate() {
+        let checked = catch_unwind(AssertUnwindSafe(|| run.step(*op)));
+        assert!(checked.is_ok(), "at step {at} of {path:?}");
     }
-    runs
+    run
 }
 
 #[test]
 fn every_order_of_stops_and_steers_keeps_the_rules() {
-    let mut seen = BTreeSet::new();
-    let runs = explore(5, &mut Vec::new(), &Model::default(), &mut seen);
-    for kind in [CancelKind::Steer, CancelKind::Stop] {
-        for place in [Where::Pending, Where::Sent, Where::Failed] {
-            for op in [Op::Settle, Op::Error, Op::Permission, Op::Close, Op::Timer] {
-                assert!(seen.contains(&(kind, place, op)), "{kind:?} {place:?} × {op:?} was not met");
+    let (mut states, mut steps, mut met) = (BTreeSet::new(), 0, BTreeSet::new());
+    let mut paths = VecDeque::from([(Vec::new(), Model::default())]);
+    while let Some((path, model)) = paths.pop_front() {
+        for op in ALL.into_iter().filter(|op| model.may(*op)) {
+            for kind in [CancelKind::Steer, CancelKind::Stop] {
+                met.extend(model.place(kind).map(|place| (kind, place, op)));
+            }
+            let path = [&path[..], &[op]].concat();
+            let run = walk(&path);
+            steps += 1;
+            // Time that passes without a deadline changes the clock and nothing else.
+            if op != Op::Timer && states.insert(state(&run)) {
+                paths.push_back((path, run.model));
             }
         }
     }
-    println!("{runs} runs");
-    assert!(runs > 5_000, "{runs}");
+    for kind in [CancelKind::Steer, CancelKind::Stop] {
+        for place in [Where::Pending, Where::Sent, Where::Failed] {
+            for op in [Op::Settle, Op::Error, Op::Permission, Op::Close, Op::Timer] {
+                assert!(met.contains(&(kind, place, op)), "{kind:?} {place:?} × {op:?} was not met");
+            }
+        }
+    }
+    println!("{} states, {steps} steps", states.len());
+    assert!(states.len() > 1_000, "the scope is smaller than it was: {}", states.len());
 }
