@@ -94,7 +94,8 @@ pub struct Config {
     pub client_request: Option<Duration>,
     /// Agent: how long closing a session waits for its turns. Default 5 s.
     pub close_session: Duration,
-    /// How long, after the end of the input or a local close, accepted requests may still be answered. Default 2 s.
+    /// How long, after the end of the input or a local close, accepted requests may still be answered; and then, how long
+    /// the peer may take for each message that waits to be written. Default 2 s.
     pub drain: Duration,
     /// Close after this long without any line, while nothing is open in either direction. Default `None`: people think.
     pub idle: Option<Duration>,

@@ -74,6 +74,8 @@ struct Queued {
 pub(crate) struct Room {
     pub(crate) line: usize,
     pub(crate) total: usize,
+    /// A frame of no more than this always fits.
+    pub(crate) always: usize,
 }
 
 /// Why a frame was not queued.
@@ -109,7 +111,7 @@ impl Outbox {
         let size = self.scratch.len();
         let refused = if size.saturating_sub(1) > room.line {
             Some(NoRoom::Line { size: size - 1 })
-        } else if self.bytes.saturating_add(size) > room.total {
+        } else if size > room.always && self.bytes.saturating_add(size) > room.total {
             Some(NoRoom::Total)
         } else {
             None
@@ -181,13 +183,15 @@ mod tests {
     #[test]
     fn a_frame_that_does_not_fit_leaves_nothing_behind() {
         let mut outbox = Outbox::default();
-        let mut offer =
-            |line, total| outbox.offer(Tag::Plain, Room { line, total }, |out| out.extend_from_slice(b"[1]\n"));
-        assert_eq!(offer(2, 100), Err(NoRoom::Line { size: 3 }));
-        assert_eq!(offer(3, 3), Err(NoRoom::Total));
-        assert!(offer(3, 4).is_ok());
-        assert_eq!(offer(3, 4), Err(NoRoom::Total));
-        assert_eq!(outbox.bytes(), 4);
+        let mut offer = |line, total, always| {
+            outbox.offer(Tag::Plain, Room { line, total, always }, |out| out.extend_from_slice(b"[1]\n"))
+        };
+        assert_eq!(offer(2, 100, 100), Err(NoRoom::Line { size: 3 }));
+        assert_eq!(offer(3, 3, 0), Err(NoRoom::Total));
+        assert!(offer(3, 4, 0).is_ok());
+        assert_eq!(offer(3, 4, 3), Err(NoRoom::Total));
+        assert!(offer(3, 4, 4).is_ok());
+        assert_eq!(outbox.bytes(), 8);
     }
 
     #[test]

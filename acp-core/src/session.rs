@@ -74,6 +74,13 @@ impl Sessions {
         if slot.generation == key.generation { slot.session.as_mut() } else { None }
     }
 
+    /// The key that the next new session gets.
+    pub(crate) fn next_key(&self) -> SessionKey {
+        let slot = self.free.last().copied().unwrap_or_else(|| u32::try_from(self.slots.len()).unwrap_or(u32::MAX));
+        let generation = self.slots.get(slot as usize).map_or(0, |slot| slot.generation);
+        SessionKey { slot, generation }
+    }
+
     /// The key for this id, made if need be. `None`: the limit is reached, or the id cannot be written as JSON.
     pub(crate) fn intern(&mut self, id: &str, stage: Stage) -> Option<SessionKey> {
         if let Some(key) = self.find(id) {
@@ -128,12 +135,15 @@ mod tests {
     #[test]
     fn the_key_of_a_closed_session_names_nothing_when_its_place_is_used_again() {
         let mut sessions = Sessions::new(1, Overlap::Refuse);
+        let next = sessions.next_key();
         let first = sessions.intern("a", Stage::Open).expect("there is room");
+        assert_eq!(first, next);
         assert_eq!(sessions.intern("a", Stage::Open), Some(first), "an id has one key");
         assert_eq!(sessions.intern("b", Stage::Open), None, "the limit holds");
         assert!(sessions.remove(first).is_some());
+        let next = sessions.next_key();
         let second = sessions.intern("b", Stage::Open).expect("the place is free again");
-        assert_eq!(second.slot, first.slot);
+        assert_eq!((second.slot, second), (first.slot, next));
         assert!(sessions.get(first).is_none() && sessions.get(second).is_some());
         assert!(sessions.remove(first).is_none());
         assert_eq!(sessions.len(), 1);

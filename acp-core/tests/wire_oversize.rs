@@ -163,3 +163,11 @@ proptest! {
         prop_assert_eq!(scan(&line, chunk), scan(&line, line.len()));
     }
 }
+
+#[test]
+fn a_number_that_white_space_ends_is_whole_though_the_line_is_cut_off() {
+    for (line, id) in [("{\"result\":{},\"id\":1\r", Some(Id::from(1))), ("{\"result\":{},\"id\":1", None)] {
+        assert_eq!(scan(line.as_bytes(), 1).id, id, "{line:?}");
+        assert_eq!(expected(line.as_bytes()), Some((OversizedShape::Response, id, None)), "{line:?}");
+    }
+}

@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     select,
-    time::sleep_until,
+    time::{Instant, sleep_until},
 };
 
 use crate::shared::Shared;
@@ -35,23 +35,31 @@ pub(crate) async fn drive<R: Role>(
     let mut input = vec![0; PIECE].into_boxed_slice();
     let mut output = Bytes::new();
     let mut unflushed = false;
+    let mut give_up: Option<Instant> = None;
     let reason = loop {
         // Handing out output may be the last thing that the end waited for.
         if output.is_empty() {
-            output = shared.step(|state, _| gather(state.desk.conn()));
+            output = shared.step(|state, now| {
+                // It has to know the time to tell a peer that reads slowly from one that does not read.
+                state.desk.conn().handle_timeout(now);
+                gather(state.desk.conn())
+            });
         }
-        let (wants_input, deadline, closed) = {
+        let (wants_input, mut deadline, closed, drain) = {
             let mut state = shared.lock();
             state.writing = unflushed || !output.is_empty();
-            let deadline = state.desk.view().poll_timeout().map(|deadline| state.instant(deadline.at));
-            let closed = state.desk.view().is_closed().then(|| state.desk.view().close_reason().cloned());
-            (state.desk.wants_input(), deadline, closed)
+            let view = state.desk.view();
+            let deadline = view.poll_timeout().map(|deadline| state.instant(deadline.at));
+            let closed = view.is_closed().then(|| view.close_reason().cloned());
+            (state.desk.wants_input(), deadline, closed, view.config().drain)
         };
-        if output.is_empty()
-            && !unflushed
-            && let Some(reason) = closed
-        {
-            break reason.unwrap_or(CloseReason::Local);
+        if let Some(reason) = closed {
+            // What was handed out last is still written, if the peer takes it in time.
+            let until = *give_up.get_or_insert_with(|| Instant::now() + drain);
+            if (output.is_empty() && !unflushed) || Instant::now() >= until {
+                break reason.unwrap_or(CloseReason::Local);
+            }
+            deadline = Some(until);
         }
         shared.wake_senders();
         select! {
@@ -70,6 +78,7 @@ pub(crate) async fn drive<R: Role>(
                 Ok(n) => {
                     output.advance(n);
                     unflushed = true;
+                    give_up = None;
                 }
                 Err(error) => lose(shared, &mut output, &mut unflushed, &error),
             },

@@ -258,6 +258,8 @@ pub struct Actions<R: Role> {
 impl<R: Role> Actions<R> {
     /// The next action; `None` once the end has been told. It may be dropped half-way: nothing is lost.
     pub async fn next(&mut self) -> Option<R::Action> {
+        // A host that takes one action after the other lets the driver in between, also on a single thread.
+        tokio::task::coop::consume_budget().await;
         loop {
             {
                 let mut state = self.shared.lock();

@@ -298,3 +298,19 @@ async fn a_client_that_drops_its_stream_still_answers_and_still_learns_the_end_o
     pair.client.close();
     assert_eq!(pair.client.closed().await, CloseReason::Local);
 }
+
+#[tokio::test(start_paused = true)]
+async fn closing_is_bounded_although_the_peer_keeps_its_pipe_and_does_not_read() {
+    let (left, _kept) = duplex(64);
+    let (reader, writer) = split(left);
+    let (client, _actions, driver) = acp_tokio::client(reader, writer, Config::client()).expect("good");
+    let large = payload(json!({ "clientInfo": { "name": "x".repeat(100_000), "version": "1" } }));
+    let hello = client.initialize(&large).expect("idle");
+    let driver = tokio::spawn(driver);
+    tokio::task::yield_now().await;
+    let before = tokio::time::Instant::now();
+    client.close();
+    assert_eq!(driver.await.expect("it did not panic"), CloseReason::Local);
+    assert_eq!(hello.await.outcome, Outcome::Closed);
+    assert!(before.elapsed() <= 3 * Config::client().drain, "{:?}", before.elapsed());
+}

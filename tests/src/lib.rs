@@ -3,4 +3,6 @@
 pub mod bench;
 pub mod client;
 pub mod describe;
+pub mod explore;
+pub mod pair;
 pub mod wire;

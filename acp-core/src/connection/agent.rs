@@ -167,7 +167,8 @@ impl Connection<Agent> {
         else {
             return Delivery::TooLate;
         };
-        if cancelled || !matches!(end, TurnEnd::Stop(_)) {
+        // `cancelled` that nobody asked for is answered with an error, so it failed.
+        if cancelled || !matches!(end, TurnEnd::Stop(reason) if *reason != StopReason::Cancelled) {
             self.close_tool_calls(session, turn, transcript);
         }
         let delivery = match end {

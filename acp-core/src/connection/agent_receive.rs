@@ -4,7 +4,7 @@ use alloc::{format, vec::Vec};
 
 use super::{
     Connection, Role,
-    answer::Duty,
+    answer::{Duty, Served},
     call::Call,
     hooks::Hooks,
     turns::{STOP_CANCELLED, Turn},
@@ -161,7 +161,7 @@ impl Connection<Agent> {
         target: Option<(SessionKey, bool)>,
         params: Payload,
     ) -> Admitted {
-        if target.is_none() && self.sessions.is_full() {
+        if target.is_none() && !self.has_session_room() {
             return Err(self.too_many_sessions());
         }
         let (session, fresh) = (target.map(|(session, _)| session), target.is_none_or(|(_, fresh)| fresh));
@@ -186,11 +186,21 @@ impl Connection<Agent> {
             return Err(ErrorObject::new(code::INVALID_REQUEST, why));
         }
         let fresh = known.is_none();
+        if fresh && !self.has_session_room() {
+            return Err(self.too_many_sessions());
+        }
         let session = self.sessions.intern(&id, Stage::Opening).ok_or_else(|| self.too_many_sessions())?;
         if let Some(session) = self.sessions.get_mut(session) {
             session.stage = Stage::Opening;
         }
         self.receive_open(key, method, Some((session, fresh)), params)
+    }
+
+    /// Sessions whose opening is not answered yet count: accepting them cannot be refused.
+    fn has_session_room(&self) -> bool {
+        let opens = |served: &Served| matches!(served.duty, Duty::Open { session: None, .. });
+        let opening = self.incoming.iter().filter(|(_, served)| opens(served)).count();
+        self.sessions.len() + opening < self.config.limits.sessions
     }
 
     fn too_many_sessions(&self) -> ErrorObject {
@@ -240,6 +250,8 @@ impl Connection<Agent> {
             }
         })?;
         self.set_duty(key, Duty::Prompt(turn));
+        // What waits long must not keep the whole receive buffer alive.
+        let params = if started == TurnOutput::Wait { params.detach() } else { params };
         self.turns.insert(turn, Turn::new(session, key.0, Some(params)));
         if matches!(started, TurnOutput::Start | TurnOutput::Deliver) {
             self.start_turn(turn);

@@ -51,13 +51,20 @@ pub(super) struct Place {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct OpenBatches {
     next: u64,
+    /// Bytes of all answers that wait here.
+    bytes: usize,
     open: BTreeMap<u64, Batch>,
 }
+
+/// Bytes to set aside for an answer that may come to an error; most are shorter.
+const ERROR: usize = 160;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Batch {
     /// In the order of the elements; those that get no answer stay empty.
     answers: Vec<Option<(Id, Bytes)>>,
+    /// What they take in the array: with a comma each.
+    bytes: usize,
     /// Answers owed; one more while the elements are still being read.
     owed: usize,
 }
@@ -66,7 +73,7 @@ impl OpenBatches {
     /// Opens a batch of this many elements, to be closed by one extra [`settle`](Self::settle).
     pub(super) fn begin(&mut self, elements: usize) -> u64 {
         self.next += 1;
-        self.open.insert(self.next, Batch { answers: alloc::vec![None; elements], owed: 1 });
+        self.open.insert(self.next, Batch { answers: alloc::vec![None; elements], bytes: 0, owed: 1 });
         self.next
     }
 
@@ -77,10 +84,21 @@ impl OpenBatches {
     }
 
     fn put(&mut self, place: Place, id: Id, answer: Bytes) {
-        let batch = self.open.get_mut(&place.batch);
-        if let Some(slot) = batch.and_then(|batch| batch.answers.get_mut(place.index)) {
+        let Some(batch) = self.open.get_mut(&place.batch) else { return };
+        if let Some(slot) = batch.answers.get_mut(place.index) {
+            self.bytes += answer.len() + 1;
+            batch.bytes += answer.len() + 1;
             *slot = Some((id, answer));
         }
+    }
+
+    /// Bytes that the array of this batch will have at least, once an answer of `size` is in it, and errors in the places
+    /// of what is still owed.
+    fn length_with(&self, batch: u64, size: usize) -> usize {
+        self.open.get(&batch).map_or(0, |batch| {
+            let others = batch.owed.saturating_sub(1).saturating_mul(ERROR);
+            batch.bytes.saturating_add(size).saturating_add(2).saturating_add(others)
+        })
     }
 
     /// One thing owed less; the answers, if that was the last.
@@ -91,6 +109,7 @@ impl OpenBatches {
             return None;
         }
         let done = self.open.remove(&batch)?;
+        self.bytes -= done.bytes;
         Some(done.answers.into_iter().flatten().collect())
     }
 }
@@ -182,13 +201,14 @@ impl<R: Role> Connection<R> {
         answer: Result<&Payload, &ErrorObject>,
     ) -> Delivery {
         if let Some(place) = place {
-            let mut out = BytesMut::new();
-            write_answer(&mut out, id, answer);
-            self.batches.put(place, id.clone(), out.freeze());
-            self.settle_batch(place.batch);
-            return Delivery::Queued;
+            return self.write_answer_into(id, place, answer);
         }
-        let room = Room { line: self.config.limits.line, total: self.obligation_room() };
+        let limits = &self.config.limits;
+        let room = Room {
+            line: limits.line,
+            total: self.obligation_room().saturating_sub(self.batches.bytes),
+            always: limits.reserve_per_request,
+        };
         let written = self.outbox.offer(Tag::Plain, room, |out| {
             write_answer(out, id, answer);
             out.extend_from_slice(b"\n");
@@ -206,13 +226,42 @@ impl<R: Role> Connection<R> {
         }
     }
 
+    /// The same into a batch, where it waits for the others: it counts as what waits to be written, and the array of
+    /// them has to fit a line.
+    fn write_answer_into(&mut self, id: &Id, place: Place, answer: Result<&Payload, &ErrorObject>) -> Delivery {
+        let limits = &self.config.limits;
+        let mut out = BytesMut::new();
+        write_answer(&mut out, id, answer);
+        let waiting = self.outbox.bytes().saturating_add(self.batches.bytes);
+        let why = match self.batches.length_with(place.batch, out.len()) {
+            size if size > limits.line => Some(NoRoom::Line { size }),
+            _ if out.len() > limits.reserve_per_request
+                && waiting.saturating_add(out.len()) > self.obligation_room() =>
+            {
+                Some(NoRoom::Total)
+            }
+            _ => None,
+        };
+        let (delivery, error) = match why.filter(|_| out.len() > ERROR) {
+            Some(why) => (Delivery::AsError, Some(no_room(why, limits.line))),
+            None => (Delivery::Queued, None),
+        };
+        if let Some(error) = &error {
+            out.clear();
+            write_answer(&mut out, id, Err(error));
+        }
+        self.batches.put(place, id.clone(), out.freeze());
+        self.settle_batch(place.batch);
+        delivery
+    }
+
     /// One thing owed less in a batch; once nothing is, its answers go out as one array, if there are any.
     pub(super) fn settle_batch(&mut self, batch: u64) {
         let Some(mut answers) = self.batches.settle(batch) else { return };
         if answers.is_empty() {
             return;
         }
-        // An array over the limit is made to fit by turning the largest answers into errors.
+        // Should it be too long all the same, for the length of the ids, the largest answers become errors.
         let line = self.config.limits.line;
         let length = |answers: &[(Id, Bytes)]| answers.iter().map(|(_, answer)| answer.len() + 1).sum::<usize>() + 1;
         let mut by_size: Vec<usize> = (0..answers.len()).collect();

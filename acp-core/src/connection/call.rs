@@ -320,7 +320,7 @@ impl<R: Role> Connection<R> {
         write: impl FnOnce(&mut bytes::BytesMut),
     ) -> Result<FrameId, CommandError> {
         let limits = &self.config.limits;
-        let room = Room { line: limits.line, total: limits.queued_bytes };
+        let room = Room { line: limits.line, total: limits.queued_bytes, always: 0 };
         self.outbox.offer(tag, room, write).map_err(|why| match why {
             NoRoom::Line { size } => CommandError::TooLong { size, limit: room.line },
             NoRoom::Total => CommandError::Full { what: "limits.queued_bytes" },

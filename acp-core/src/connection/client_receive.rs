@@ -166,7 +166,8 @@ impl Connection<Client> {
                 self.tell(ClientAction::Update { session: Some(session), origin, params });
             }
             Some(Place::Unknown(id)) if self.is_opening() && self.holds_early(&id) => {
-                self.role.early.entry(id).or_default().push(params);
+                // What waits long must not keep the whole receive buffer alive.
+                self.role.early.entry(id).or_default().push(params.detach());
             }
             Some(Place::Unknown(_)) => {
                 self.tell(ClientAction::Update { session: None, origin: Origin::OutOfTurn, params });

@@ -115,6 +115,13 @@ impl<R: Role> Connection<R> {
         }
     }
 
+    /// A peer that reads, however slowly, gets everything that was queued: each message it takes gives it that time again.
+    pub(super) fn extend_flush(&mut self) {
+        if self.timers.is_armed(Cause::Drain) && self.incoming.is_empty() {
+            self.timers.arm(Cause::Drain, self.now + self.config.drain);
+        }
+    }
+
     /// What is still owed is answered in the host's place; if that was done before, the peer does not read: give up.
     fn force(&mut self) {
         let owed = self.open_keys();

@@ -206,6 +206,7 @@ impl<R: Role> Connection<R> {
         if let Tag::Cancel { session, turn, kind } = tag {
             self.cancel_sent(session, turn, kind, frame.id());
         }
+        self.extend_flush();
         self.settle_end();
         Some(frame)
     }

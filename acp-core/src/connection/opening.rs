@@ -16,8 +16,15 @@ use crate::{
 };
 
 impl<R: Role> Connection<R> {
+    /// Sessions whose opening is under way count: the answer cannot be refused.
     pub(super) fn check_session_room(&self) -> Result<(), CommandError> {
-        if self.sessions.is_full() { Err(CommandError::Full { what: "limits.sessions" }) } else { Ok(()) }
+        let opens = |call: &Call| call.session.is_none() && matches!(call.purpose, Purpose::Open { .. });
+        let opening = self.outgoing.iter().filter(|(_, call)| opens(call)).count();
+        if self.sessions.len() + opening < self.config.limits.sessions {
+            Ok(())
+        } else {
+            Err(CommandError::Full { what: "limits.sessions" })
+        }
     }
 
     /// Loads or resumes: the session is there as soon as it is asked for, since its history comes before the answer.
@@ -44,17 +51,20 @@ impl<R: Role> Connection<R> {
         }
         let session = match known {
             Some(session) => session,
-            None => self.sessions.intern(&id, Stage::Opening).ok_or(CommandError::Full { what: "limits.sessions" })?,
+            None => {
+                self.check_session_room()?;
+                self.sessions.next_key()
+            }
         };
         let fresh = known.is_none();
         let place = Some((session, Scope::Session(session)));
-        let sent = self.send_call(method, params, Purpose::Open { fresh }, place, timeout);
-        match (&sent, self.sessions.get_mut(session)) {
-            (Ok(_), Some(session)) => session.stage = Stage::Opening,
-            (Err(_), _) if fresh => drop(self.sessions.remove(session)),
-            (Ok(_) | Err(_), _) => {}
+        let sent = self.send_call(method, params, Purpose::Open { fresh }, place, timeout)?;
+        // Only now: a refused command leaves nothing behind, not even in the numbers of the keys.
+        self.sessions.intern(&id, Stage::Opening);
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.stage = Stage::Opening;
         }
-        sent
+        Ok(sent)
     }
 
     /// A session works: it was opened, or its closing was refused.

@@ -133,7 +133,8 @@ fn message(line: &Bytes, text: &str) -> Message {
     // Either it is not JSON, or it is, but no object. Ask only now: this is not the way of ordinary lines.
     match serde_json::from_str::<&RawValue>(text) {
         Ok(_) => malformed(Shape::Nothing, None, "a message must be an object"),
-        Err(_) => not_json(text.as_bytes(), "the line is not JSON"),
+        // With the white space behind it, which may be what ends its last number.
+        Err(_) => not_json(line, "the line is not JSON"),
     }
 }
 

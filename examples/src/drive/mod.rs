@@ -127,6 +127,9 @@ async fn drive(plan: &Plan, mut out: Output) -> u8 {
         Ok(Ok(Err(why))) => why.to_string(),
         Ok(Err(_)) | Err(_) => "killed".to_owned(),
     };
+    if code != 0 {
+        eprintln!("drive: the agent's process is over: {how}");
+    }
     run.show(&Event::Ended { how });
     code
 }

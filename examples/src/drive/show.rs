@@ -49,10 +49,11 @@ impl Output {
     }
 
     /// Notes when the cancel that was just asked for is written; much may be queued before it.
-    pub(super) fn watch_cancel(&mut self, client: Handle<Client>) {
+    pub(super) fn watch_cancel(&mut self, asked: Instant, client: Handle<Client>) {
         if let Self::Transcript(transcript) = self {
             let written = Arc::default();
             transcript.written = Arc::clone(&written);
+            transcript.cancel = Some(Cancel { asked, updates: 0, last: String::new() });
             tokio::spawn(async move {
                 client.flush().await;
                 let _ = written.set(Instant::now());
@@ -139,8 +140,8 @@ impl Transcript {
                 Answer::Cancelled => self.line(TO_AGENT, YELLOW, "permission: cancelled"),
             },
             Event::CancelSent { .. } => {
-                self.cancel = Some(Cancel { asked: Instant::now(), updates: 0, last: String::new() });
-                self.line(HERE, RED, "cancel 1/4: asked for; open permissions are void from here on")
+                let asked = self.cancel.as_ref().map_or_else(Instant::now, |cancel| cancel.asked);
+                self.line_at(asked, HERE, RED, "cancel 1/4: asked for; open permissions are void from here on")
             }
             Event::Stop { stop_reason, .. } => self.stop(stop_reason),
             Event::Error { r#where, what, .. } => self.line(TO_CLIENT, RED, &format!("{where} failed: {what}")),

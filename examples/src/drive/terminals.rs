@@ -1,5 +1,6 @@
 //! `terminal/*`: commands of the agent's that run here, each in a process group of its own. They share the machinery of
-//! the agent's own process, so that nothing they start outlives them, or this program.
+//! the agent's own process, so that nothing they start outlives them, or this program. Stdout and stderr are two streams:
+//! what is written to both at the same moment may change its order.
 
 use core::time::Duration;
 use std::{

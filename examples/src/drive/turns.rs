@@ -160,6 +160,7 @@ impl Run<'_> {
     }
 
     fn cancel(&mut self, turn: TurnKey) {
+        let now = Instant::now();
         let asked = self.client.cancel_turn(turn, CancelKind::Stop);
         let cancelled = |running: &&mut Running| running.turn == turn;
         for session in &mut self.sessions {
@@ -167,7 +168,7 @@ impl Run<'_> {
                 running.cancel = None;
                 if matches!(asked, Ok(Cancellation::Requested)) {
                     let session_id = session.id.clone();
-                    self.out.watch_cancel(self.client.clone());
+                    self.out.watch_cancel(now.into_std(), self.client.clone());
                     return self.show(&Event::CancelSent { session_id: &session_id });
                 }
             }

@@ -117,7 +117,8 @@ impl Host {
                 self.agent.respond(ticket, Ok(Payload::EMPTY));
             }
             AgentAction::Common(Common::Request { ticket, method, params, .. }) => {
-                let answer = self.answer(&method, &params.unwrap_or(Payload::EMPTY));
+                let params = params.filter(|params| !params.is_null()).unwrap_or(Payload::EMPTY);
+                let answer = self.answer(&method, &params);
                 self.agent.respond(ticket, answer);
             }
             // Cancels reach each turn through its token. Extensions and the rest get the answer they are owed.
@@ -214,6 +215,9 @@ impl Host {
 
     /// The requests that are answered from what is known.
     fn answer(&mut self, method: &MethodName, params: &Payload) -> Result<Payload, ErrorObject> {
+        if !params.is_object() {
+            return Err(invalid_params("the params must be an object"));
+        }
         let asked: Asked = params.get().map_err(|why| invalid_params(why.to_string()))?;
         match method.known() {
             Some(Method::Authenticate) if self.require_auth && asked.method_id.as_deref() == Some(AUTH_METHOD) => {

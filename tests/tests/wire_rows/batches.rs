@@ -1,6 +1,6 @@
 //! Arrays of messages: handled in order, answered in one array, never sent.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use acp_core::{Agent, AgentAction, Batches, Client, TurnEnd, wire::StopReason};
 use acp_tests::wire::{Wire, err, ok, rpc};

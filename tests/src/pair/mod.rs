@@ -1,0 +1,349 @@
+//! Both ends of a connection, the types that ship, with a host at each and two pipes of frames between them.
+//!
+//! Each host takes its actions at once. What is left open, and so explored, is the order of everything else: which frame
+//! arrives when, what either host does when, and, if asked for, when a frame is handed out and how it all ends.
+
+mod choice;
+mod ends;
+mod sight;
+mod watch;
+
+use core::{
+    cell::RefCell,
+    hash::{Hash, Hasher},
+};
+use std::collections::{HashMap, VecDeque};
+
+use acp_core::{CancelKind, Cause, Overlap, Payload};
+use bytes::Bytes;
+
+use self::{
+    ends::{AgentEnd, ClientEnd, Seen, payload},
+    sight::{Says, Sight, sight},
+    watch::Watch,
+};
+use crate::explore::{Broken, Model};
+
+pub use self::{
+    choice::{Choice, End, Mutant, Scope, Side},
+    watch::rule,
+};
+
+#[derive(Debug, Default, Hash)]
+struct Pipe {
+    frames: VecDeque<(Bytes, Sight)>,
+    broken: bool,
+}
+
+/// A state of the pair.
+#[derive(Debug)]
+pub struct World {
+    client: ClientEnd,
+    agent: AgentEnd,
+    to_client: Pipe,
+    to_agent: Pipe,
+    watch: Watch,
+    cancels: usize,
+    updates: usize,
+    seen: Seen,
+}
+
+/// The pair as a model.
+#[derive(Debug)]
+pub struct Pair {
+    scope: Scope,
+    mutant: Option<Mutant>,
+    prompts: Vec<Payload>,
+    asks: Vec<Payload>,
+    updates: Vec<Payload>,
+    /// The same few frames are seen millions of times.
+    sights: RefCell<HashMap<Bytes, Sight>>,
+}
+
+impl Pair {
+    /// The pair as it ships, or with a fault.
+    #[must_use]
+    pub fn new(scope: Scope, mutant: Option<Mutant>) -> Self {
+        let prompt = |turn: usize| payload(serde_json::json!([{ "type": "text", "text": turn.to_string() }]));
+        let ask = |ask: usize| {
+            payload(serde_json::json!({
+                "toolCall": { "toolCallId": ask.to_string() },
+                "options": [{ "optionId": "yes", "name": "Yes", "kind": "allow_once" }],
+            }))
+        };
+        let update = |turn: usize| {
+            payload(serde_json::json!({ "sessionUpdate": "tool_call", "toolCallId": turn.to_string(), "title": "Run" }))
+        };
+        Self {
+            scope,
+            mutant,
+            prompts: (1..=scope.prompts).map(prompt).collect(),
+            asks: (1..=scope.permissions).map(ask).collect(),
+            updates: (1..=scope.prompts).map(update).collect(),
+            sights: RefCell::default(),
+        }
+    }
+
+    /// Hosts take what they are told; frames go out, if that is no step of its own.
+    fn settle(&self, world: &mut World) -> Result<(), Broken> {
+        world.client.drain(&mut world.watch, &mut world.seen)?;
+        world.agent.drain(&mut world.watch, &mut world.seen)?;
+        if !self.scope.hand_out {
+            while self.hand_out(world, Side::Client)? || self.hand_out(world, Side::Agent)? {}
+        }
+        // Handing out the last frame may be the end.
+        world.client.drain(&mut world.watch, &mut world.seen)?;
+        world.agent.drain(&mut world.watch, &mut world.seen)
+    }
+
+    /// The next frame of this end goes into its pipe. Whether there was one.
+    fn hand_out(&self, world: &mut World, side: Side) -> Result<bool, Broken> {
+        let frame = match side {
+            Side::Client => world.client.end.conn.poll_transmit(),
+            Side::Agent => world.agent.end.conn.poll_transmit(),
+        };
+        let Some(frame) = frame else { return Ok(false) };
+        let mut line = frame.into_line();
+        let mut sighted = *self.sights.borrow_mut().entry(line.clone()).or_insert_with(|| sight(&line));
+        match (self.mutant, sighted) {
+            (Some(Mutant::ForgetsPermissions), Sight::Answer { says: Says::Dismissed, .. })
+                if world.watch.cancelling() =>
+            {
+                return Ok(true);
+            }
+            (Some(Mutant::EndsAlthoughCancelled), Sight::Answer { id, says: Says::Cancelled }) => {
+                line =
+                    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"stopReason\":\"end_turn\"}}}}\n").into();
+                sighted = sight(&line);
+            }
+            _ => {}
+        }
+        world.watch.sent(side, sighted)?;
+        let pipe = if side == Side::Client { &mut world.to_agent } else { &mut world.to_client };
+        if !pipe.broken {
+            pipe.frames.push_back((line, sighted));
+        }
+        Ok(true)
+    }
+
+    fn deliver(&self, world: &mut World, side: Side) -> Result<(), Broken> {
+        let pipe = if side == Side::Client { &mut world.to_client } else { &mut world.to_agent };
+        let Some((line, sighted)) = pipe.frames.pop_front() else { return Ok(()) };
+        match side {
+            Side::Client => {
+                if matches!(sighted, Sight::Ask { .. }) && world.watch.cancelling() {
+                    world.seen.push("a permission crossed the cancel");
+                }
+                world.watch.received(sighted)?;
+                world.client.end.conn.handle_input(&line, world.client.end.now);
+            }
+            Side::Agent => {
+                world.watch.received(sighted)?;
+                if self.mutant != Some(Mutant::IgnoresCancel) || sighted != Sight::Cancel {
+                    world.agent.end.conn.handle_input(&line, world.agent.end.now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn endings(&self, world: &World, choices: &mut Vec<Choice>) {
+        let mut of = |side, open, closed: bool, deadline: Option<acp_core::Deadline>| {
+            if open {
+                choices.extend([Choice::Close(side), Choice::Eof(side)]);
+            }
+            if !closed {
+                choices.push(Choice::Lost(side));
+            }
+            if deadline.is_some_and(|deadline| deadline.cause == Cause::Drain) {
+                choices.push(Choice::Expire(side));
+            }
+        };
+        let (client, agent) = (&world.client.end, &world.agent.end);
+        of(Side::Client, client.is_open(), client.closed, client.conn.poll_timeout());
+        of(Side::Agent, agent.is_open(), agent.closed, agent.conn.poll_timeout());
+    }
+
+    /// One of the ways to end, at this end.
+    fn end(&self, world: &mut World, choice: Choice, side: Side) {
+        match side {
+            Side::Client => world.watch.client_ends = true,
+            Side::Agent => world.watch.cancel_reaches(),
+        }
+        if matches!(choice, Choice::Eof(_) | Choice::Lost(_)) {
+            let pipe = if side == Side::Client { &mut world.to_client } else { &mut world.to_agent };
+            *pipe = Pipe { frames: VecDeque::new(), broken: true };
+        }
+        macro_rules! at {
+            ($end:expr) => {
+                match choice {
+                    Choice::Close(_) => $end.conn.close($end.now),
+                    Choice::Eof(_) => $end.conn.handle_eof($end.now),
+                    Choice::Lost(_) => {
+                        $end.cut = true;
+                        $end.conn.handle_lost("broken pipe", $end.now);
+                    }
+                    _ => {
+                        $end.expired += 1;
+                        // All is answered, and nobody reads it.
+                        $end.cut |= $end.expired > 1 || $end.conn.unanswered().next().is_none();
+                        $end.now = $end.conn.poll_timeout().map_or($end.now, |deadline| deadline.at);
+                        $end.conn.handle_timeout($end.now);
+                    }
+                }
+            };
+        }
+        match side {
+            Side::Client => at!(world.client.end),
+            Side::Agent => at!(world.agent.end),
+        }
+    }
+}
+
+impl World {
+    /// Nothing is under way, and no host owes anything.
+    fn is_quiet(&self) -> bool {
+        let (client, agent) = (&self.client, &self.agent);
+        client.dialogs.is_empty()
+            && agent.tickets.is_empty()
+            && self.to_client.frames.is_empty()
+            && self.to_agent.frames.is_empty()
+            && client.end.conn.queued_bytes() == 0
+            && agent.end.conn.queued_bytes() == 0
+    }
+
+    /// Both hosts know what became of everything, and both ends forgot it.
+    fn over(&self) -> Result<(), Broken> {
+        self.watch.over()?;
+        self.client.end.nothing_left("client")?;
+        self.agent.end.nothing_left("agent")
+    }
+
+    fn is_closed(&self) -> bool {
+        self.client.end.closed && self.agent.end.closed && self.agent.tickets.is_empty()
+    }
+}
+
+impl Model for Pair {
+    type State = World;
+    type Choice = Choice;
+
+    fn initial(&self) -> World {
+        let waiting = self.scope.waiting;
+        let (client, agent) = ends::open(if waiting == 0 { Overlap::Refuse } else { Overlap::Queue(waiting) });
+        let (to_client, to_agent) = (Pipe::default(), Pipe::default());
+        let watch = Watch::default();
+        World { client, agent, to_client, to_agent, watch, cancels: 0, updates: 0, seen: Vec::new() }
+    }
+
+    fn choices(&self, world: &World) -> Vec<Choice> {
+        let (scope, client, agent) = (&self.scope, &world.client, &world.agent);
+        let mut choices = Vec::new();
+        if !world.to_agent.frames.is_empty() && agent.end.conn.wants_input() {
+            choices.push(Choice::Deliver(Side::Agent));
+        }
+        if !world.to_client.frames.is_empty() && client.end.conn.wants_input() {
+            choices.push(Choice::Deliver(Side::Client));
+        }
+        if scope.hand_out && client.end.conn.queued_bytes() > 0 {
+            choices.push(Choice::HandOut(Side::Client));
+        }
+        if scope.hand_out && agent.end.conn.queued_bytes() > 0 {
+            choices.push(Choice::HandOut(Side::Agent));
+        }
+        let turns = &world.watch.turns;
+        let live = || (1..=turns.len()).filter(|turn| !turns[turn - 1].told);
+        if client.end.is_open() && live().count() <= scope.waiting && turns.len() < scope.prompts {
+            choices.push(Choice::Prompt);
+        }
+        if client.end.is_open() && world.cancels < scope.cancels {
+            let cancels = |turn| [CancelKind::Stop, CancelKind::Steer].map(|kind| Choice::Cancel(turn, kind));
+            choices.extend(live().flat_map(cancels));
+        }
+        choices.extend(client.dialogs.keys().flat_map(|ask| [true, false].map(|yes| Choice::Decide(*ask, yes))));
+        for turn in agent.tickets.keys().copied() {
+            if agent.end.is_open() && world.watch.asks.len() < scope.permissions {
+                choices.push(Choice::Ask(turn));
+            }
+            if !agent.end.closed && world.updates < scope.updates {
+                choices.push(Choice::Update(turn));
+            }
+            choices.extend([End::Turn, End::Error].map(|end| Choice::EndTurn(turn, end)));
+            if scope.says_cancelled {
+                choices.push(Choice::EndTurn(turn, End::Cancelled));
+            }
+        }
+        if scope.endings {
+            self.endings(world, &mut choices);
+        }
+        choices
+    }
+
+    fn apply(&self, world: &mut World, choice: &Choice) -> Result<(), Broken> {
+        world.seen.clear();
+        let World { client, agent, watch, seen, .. } = world;
+        match *choice {
+            Choice::Deliver(side) => self.deliver(world, side)?,
+            Choice::HandOut(side) => drop(self.hand_out(world, side)?),
+            Choice::Prompt => client.prompt(&self.prompts[watch.turns.len()], watch)?,
+            Choice::Cancel(turn, kind) => {
+                world.cancels += 1;
+                client.cancel(turn, kind, watch, seen)?;
+            }
+            Choice::Decide(ask, select) => client.decide(ask, select, watch)?,
+            Choice::Ask(turn) => agent.ask(turn, &self.asks[watch.asks.len()], watch)?,
+            Choice::Update(turn) => {
+                world.updates += 1;
+                agent.update(turn, &self.updates[turn - 1])?;
+            }
+            Choice::EndTurn(turn, end) => agent.end_turn(turn, end, watch, seen)?,
+            Choice::Close(side) | Choice::Eof(side) | Choice::Lost(side) | Choice::Expire(side) => {
+                self.end(world, *choice, side);
+            }
+        }
+        self.settle(world)
+    }
+
+    fn check(&self, world: &mut World) -> Result<(), Broken> {
+        let World { client, agent, watch, .. } = &*world;
+        client.end.is_bounded("client")?;
+        agent.end.is_bounded("agent")?;
+        if self.scope.endings && world.is_closed() {
+            watch.paid(!client.end.cut, !agent.end.cut, [rule::PAID; 2])?;
+            world.over()?;
+        } else if !self.scope.endings && world.is_quiet() {
+            watch.paid(true, true, [rule::DECIDED, rule::NOTHING_LEFT])?;
+            world.over()?;
+        }
+        world.client.late_cancels(&world.watch, &mut world.seen)
+    }
+
+    fn is_settled(&self, world: &World) -> bool {
+        if self.scope.endings {
+            return world.is_closed();
+        }
+        world.is_quiet() && world.client.end.is_idle() && world.agent.end.is_idle()
+    }
+
+    fn outcomes<'a>(&self, world: &'a World) -> &'a [&'static str] {
+        &world.seen
+    }
+
+    fn describe(&self, world: &World, choice: &Choice) -> String {
+        let line = match choice {
+            Choice::Deliver(Side::Client) => world.to_client.frames.front(),
+            Choice::Deliver(Side::Agent) => world.to_agent.frames.front(),
+            _ => None,
+        };
+        let line = line.map(|(line, _)| String::from_utf8_lossy(line).trim_end().to_owned());
+        line.map_or_else(|| choice.to_string(), |line| format!("{choice}: {line}"))
+    }
+}
+
+impl Hash for World {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        // What the last choice brought about is no part of the future.
+        let Self { client, agent, to_client, to_agent, watch, cancels, updates, seen: _ } = self;
+        (client, agent, to_client, to_agent, watch, cancels, updates).hash(hasher);
+    }
+}

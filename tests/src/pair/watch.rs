@@ -1,0 +1,342 @@
+//! The judge: it sees both wires and both hosts, knows nothing of the code in between, and says what is broken.
+
+use acp_core::{Delivery, Outcome, Settlement, wire::StopReason};
+
+use super::{
+    End, Side,
+    sight::{Says, Sight, result},
+};
+use crate::explore::Broken;
+
+/// The rules of the pair, in words.
+pub mod rule {
+    /// No end takes what the other sends for a fault.
+    pub const CONFORMING: &str = "a conforming pair never produces a violation";
+    /// In both directions.
+    pub const ONE_ANSWER: &str = "every request gets at most one answer";
+    /// "The Agent MUST send all updates before it responds."
+    pub const UPDATES_FIRST: &str = "no update of a turn is on the wire after its answer";
+    /// Whatever its host says: an answer, never an error.
+    pub const CANCELLED: &str = "a cancel received before the end of its turn makes the answer `cancelled`";
+    /// The reverse.
+    pub const NEVER_UNASKED: &str = "never `cancelled` without a cancel";
+    /// None is told, and those told before are revoked.
+    pub const NO_DIALOG: &str = "while a turn is being cancelled no permission is open at the client's host";
+    /// Neither forgotten nor answered in another way than its host decided.
+    pub const DECIDED: &str = "a permission is decided exactly once on the wire, as its host decided";
+    /// The next turn ends as its own host says.
+    pub const ITS_OWN_TURN: &str = "a cancel of one turn never touches a later prompt";
+    /// And as the wire said.
+    pub const TOLD_ONCE: &str = "the end of every turn is told once, as it was";
+    /// The same for the agent's requests.
+    pub const RESOLVED_ONCE: &str = "every request of the agent's is resolved once";
+    /// Late cancels, late decisions and late ends.
+    pub const TOO_LATE: &str = "what comes too late sends nothing and changes nothing";
+    /// The open tool call of a turn that was cancelled or failed is closed.
+    pub const LAST_WORD: &str = "an open tool call has its last word before the answer";
+    /// Tables, queues and timers.
+    pub const NOTHING_LEFT: &str = "when all is over nothing is left behind";
+    /// Within two deadlines.
+    pub const BOUNDED: &str = "an end that has begun comes";
+    /// Unless the stream is lost, or nobody reads it.
+    pub const PAID: &str = "what was accepted before the end is answered";
+    /// `Closed` is the last action.
+    pub const CLOSED_LAST: &str = "Closed is told once, and last";
+    /// No command fails that the state allows.
+    pub const ALLOWED: &str = "what the state allows is not refused";
+}
+
+/// All that is known about one turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Turn {
+    /// The id of its prompt on the wire, once it is there.
+    pub(super) id: Option<u64>,
+    /// The client's host cancelled it.
+    pub(super) asked: bool,
+    /// Its cancel is on the wire.
+    cancel_sent: bool,
+    /// The agent has its prompt.
+    received: bool,
+    /// A cancel was there before its host ended it.
+    pub(super) reached: bool,
+    /// The agent's host was told of that.
+    aborted: bool,
+    /// What the agent's host said, while that still counted.
+    said: Option<End>,
+    /// Its tool call waits for its last word.
+    call_open: bool,
+    pub(super) answered: Option<Says>,
+    /// The client's host was told of its end.
+    pub(super) told: bool,
+}
+
+/// All that is known about one permission request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Ask {
+    pub(super) turn: usize,
+    pub(super) id: Option<u64>,
+    /// The client has it.
+    received: bool,
+    /// What the client's host chose, if it did.
+    chosen: Option<Says>,
+    pub(super) answered: Option<Says>,
+    /// The agent's host has the outcome.
+    pub(super) resolved: bool,
+}
+
+/// What is known. Numbers of turns and of permission requests begin at 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Watch {
+    pub(super) turns: Vec<Turn>,
+    pub(super) asks: Vec<Ask>,
+    /// The last prompt on the wire, which a cancel behind it is aimed at.
+    last: usize,
+    /// The client's connection ends, which makes every permission void.
+    pub(super) client_ends: bool,
+}
+
+pub(super) fn hold(holds: bool, rule: &'static str, how: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds { Ok(()) } else { Err(Broken { rule, how: how() }) }
+}
+
+impl Watch {
+    pub(super) fn turn(&mut self, turn: usize) -> &mut Turn {
+        self.turns.get_mut(turn.wrapping_sub(1)).expect("the hosts number their turns")
+    }
+
+    pub(super) fn ask(&mut self, ask: usize) -> &mut Ask {
+        self.asks.get_mut(ask.wrapping_sub(1)).expect("the hosts number their permission requests")
+    }
+
+    /// The client's host prompts.
+    pub(super) fn prompts(&mut self) {
+        self.turns.push(Turn::default());
+    }
+
+    /// The agent's host asks in this turn.
+    pub(super) fn asks_in(&mut self, turn: usize) {
+        self.asks.push(Ask { turn, ..Ask::default() });
+    }
+
+    // ---- the wire ----------------------------------------------------------------------------------------------
+
+    /// A frame is on the wire.
+    pub(super) fn sent(&mut self, by: Side, sight: Sight) -> Result<(), Broken> {
+        match (by, sight) {
+            (Side::Client, Sight::Prompt { id, turn }) => {
+                self.last = turn;
+                let again = self.turn(turn).id.replace(id);
+                hold(again.is_none(), rule::ONE_ANSWER, || format!("the prompt of turn {turn} was sent again"))
+            }
+            (Side::Client, Sight::Cancel) => {
+                let last = self.last;
+                self.turn(last).cancel_sent = true;
+                let asked = self.turn(last).asked;
+                hold(asked, rule::ITS_OWN_TURN, || format!("a cancel was sent that can only be of turn {last}"))
+            }
+            (Side::Client, Sight::Answer { id, says }) => self.permission_answered(id, says),
+            (Side::Agent, Sight::Ask { id, ask }) => {
+                let again = self.ask(ask).id.replace(id);
+                hold(again.is_none(), rule::ONE_ANSWER, || format!("permission {ask} was asked again"))
+            }
+            (Side::Agent, Sight::Update { turn, last }) => {
+                let turn_is = self.turn(turn);
+                turn_is.call_open = !last;
+                let before = turn_is.answered.is_none();
+                hold(before, rule::UPDATES_FIRST, || format!("an update of turn {turn} follows its answer"))
+            }
+            (Side::Agent, Sight::Answer { id, says }) => self.prompt_answered(id, says),
+            _ => hold(false, rule::CONFORMING, || format!("nobody asked the {by} to send {sight:?}")),
+        }
+    }
+
+    fn permission_answered(&mut self, id: u64, says: Says) -> Result<(), Broken> {
+        let cancelling = self.turns.iter().any(|turn| turn.cancel_sent && !turn.told);
+        // A cancel that was not handed out before its turn was over never is.
+        let void = self.client_ends || self.turns.iter().any(|turn| turn.asked && (turn.cancel_sent || turn.told));
+        let found = self.asks.iter_mut().enumerate().find(|(_, ask)| ask.id == Some(id));
+        let Some((index, ask)) = found else {
+            return hold(false, rule::ONE_ANSWER, || format!("{id} is no request of the agent's, and was answered"));
+        };
+        let (number, again, chosen) = (index + 1, ask.answered.replace(says), ask.chosen);
+        hold(again.is_none(), rule::ONE_ANSWER, || format!("permission {number} was answered again"))?;
+        let as_chosen = says == chosen.unwrap_or(Says::Dismissed);
+        hold(as_chosen, rule::DECIDED, || format!("permission {number}: {chosen:?} was chosen, and {says:?} sent"))?;
+        hold(chosen.is_some() || void, rule::DECIDED, || {
+            format!("permission {number} was answered {says:?}, nobody chose so, and no cancel went before")
+        })?;
+        hold(!cancelling || says == Says::Dismissed, rule::NO_DIALOG, || {
+            format!("permission {number} was answered {says:?} behind a cancel")
+        })
+    }
+
+    fn prompt_answered(&mut self, id: u64, says: Says) -> Result<(), Broken> {
+        let found = self.turns.iter_mut().enumerate().find(|(_, turn)| turn.id == Some(id));
+        let Some((index, turn)) = found else {
+            return hold(false, rule::ONE_ANSWER, || format!("{id} is no request of the client's, and was answered"));
+        };
+        let number = index + 1;
+        let again = turn.answered.replace(says);
+        let Turn { reached, said, call_open, .. } = *turn;
+        hold(again.is_none(), rule::ONE_ANSWER, || format!("turn {number} was answered again"))?;
+        if reached {
+            return hold(says == Says::Cancelled, rule::CANCELLED, || {
+                format!("turn {number} was cancelled before it ended, and was answered {says:?}")
+            })
+            .and_then(|()| hold(!call_open, rule::LAST_WORD, || format!("turn {number} was cancelled without it")));
+        }
+        hold(says != Says::Cancelled, rule::NEVER_UNASKED, || format!("turn {number} was answered {says:?}"))?;
+        let expected = match said {
+            Some(End::Turn) => Some(Says::Ended),
+            Some(End::Error) => Some(Says::Failed),
+            Some(End::Cancelled) => Some(Says::Withdrawn),
+            None => None,
+        };
+        hold(Some(says) == expected, rule::ITS_OWN_TURN, || {
+            format!("the host of turn {number} said {said:?}, and it was answered {says:?}")
+        })?;
+        hold(says == Says::Ended || !call_open, rule::LAST_WORD, || format!("turn {number} failed without it"))
+    }
+
+    /// A frame is at an end's door.
+    pub(super) fn received(&mut self, sight: Sight) -> Result<(), Broken> {
+        match sight {
+            Sight::Prompt { turn, .. } => self.turn(turn).received = true,
+            Sight::Ask { ask, .. } => self.ask(ask).received = true,
+            Sight::Cancel => {
+                let astray = self.turns.iter().position(|turn| turn.received && turn.said.is_none() && !turn.asked);
+                hold(astray.is_none(), rule::ITS_OWN_TURN, || {
+                    format!("a cancel hits turn {:?}, which nobody cancelled", astray.map(|index| index + 1))
+                })?;
+                self.cancel_reaches();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whatever the agent has and its host has not ended is cancelled now: by a cancel, or by the end of the connection.
+    pub(super) fn cancel_reaches(&mut self) {
+        for turn in self.turns.iter_mut().filter(|turn| turn.received && turn.said.is_none()) {
+            turn.reached = true;
+        }
+    }
+
+    // ---- the hosts ---------------------------------------------------------------------------------------------
+
+    /// Whether the client waits for the end of a turn that it cancelled.
+    pub(super) fn cancelling(&self) -> bool {
+        self.turns.iter().any(|turn| turn.asked && !turn.told)
+    }
+
+    /// The agent's host ends a turn, and is told what becomes of that.
+    pub(super) fn said(&mut self, number: usize, end: End, delivery: Delivery) -> Result<(), Broken> {
+        let turn = self.turn(number);
+        turn.said = Some(end);
+        let expected = match (turn.reached, end) {
+            (true, End::Turn | End::Error) => Delivery::AsCancelled,
+            (false, End::Cancelled) => Delivery::AsWithdrawn,
+            (true, End::Cancelled) | (false, End::Turn | End::Error) => Delivery::Queued,
+        };
+        hold(delivery == expected, rule::CANCELLED, || {
+            format!("the host of turn {number} said {end:?}, which is {expected:?}, and was told {delivery:?}")
+        })
+    }
+
+    /// The agent's host is told to stop.
+    pub(super) fn aborted(&mut self, number: usize, again: bool) -> Result<(), Broken> {
+        let turn = self.turn(number);
+        let before = core::mem::replace(&mut turn.aborted, true);
+        let reached = turn.reached;
+        hold(reached, rule::ITS_OWN_TURN, || format!("turn {number} was aborted, and nobody cancelled it"))?;
+        hold(before == again, rule::TOLD_ONCE, || format!("the abort of turn {number} was told with again: {again}"))
+    }
+
+    /// The agent's host has taken all that it is told: nothing of a turn that it was told to stop is left to wait for.
+    pub(super) fn aborts_resolved(&self) -> Result<(), Broken> {
+        let waits = |ask: &Ask| !ask.resolved && self.turns.get(ask.turn - 1).is_some_and(|turn| turn.aborted);
+        let waiting = self.asks.iter().position(waits).map(|index| index + 1);
+        hold(waiting.is_none(), rule::RESOLVED_ONCE, || {
+            format!("permission {waiting:?} outlives the abort of its turn")
+        })
+    }
+
+    /// The client's host decides a permission request.
+    pub(super) fn chosen(&mut self, number: usize, says: Says, delivery: Delivery) -> Result<(), Broken> {
+        self.ask(number).chosen = Some(says);
+        hold(delivery == Delivery::Queued, rule::DECIDED, || format!("permission {number} is open, yet {delivery:?}"))
+    }
+
+    /// The agent's host has the outcome of a permission request.
+    pub(super) fn resolved(&mut self, number: usize, outcome: &Outcome, closing: bool) -> Result<(), Broken> {
+        let ask = self.ask(number);
+        let again = core::mem::replace(&mut ask.resolved, true);
+        let answered = ask.answered;
+        let turn = ask.turn;
+        hold(!again, rule::RESOLVED_ONCE, || format!("permission {number} was resolved again: {outcome:?}"))?;
+        let fits = match outcome {
+            Outcome::Result(value) => value.get().is_ok_and(|value| Some(result(&value)) == answered),
+            Outcome::Cancelled(_) => self.turn(turn).reached,
+            Outcome::Closed => closing,
+            _ => false,
+        };
+        hold(fits, rule::RESOLVED_ONCE, || format!("permission {number} was resolved as {outcome:?}"))
+    }
+
+    /// The client's host is told of the end of a turn. Answers by what name that goes.
+    pub(super) fn told(
+        &mut self,
+        number: usize,
+        settlement: &Settlement,
+        closing: bool,
+    ) -> Result<&'static str, Broken> {
+        let turn = self.turn(number);
+        let again = core::mem::replace(&mut turn.told, true);
+        let Turn { answered, asked, id, .. } = *turn;
+        hold(!again, rule::TOLD_ONCE, || format!("the end of turn {number} was told again: {settlement:?}"))?;
+        let expected = match answered {
+            // A prompt that was never sent needs no answer.
+            None if asked && id.is_none() && *settlement == Settlement::Cancelled => Settlement::Cancelled,
+            _ if closing && *settlement == Settlement::Closed => Settlement::Closed,
+            Some(Says::Ended) if asked => Settlement::EndedAlthoughCancelled(StopReason::EndTurn),
+            Some(Says::Ended) => Settlement::Ended(StopReason::EndTurn),
+            Some(Says::Cancelled | Says::Withdrawn) if asked => Settlement::Cancelled,
+            Some(Says::Cancelled | Says::Withdrawn) => Settlement::CancelledUnasked,
+            Some(Says::Failed | Says::Selected | Says::Dismissed | Says::Nonsense) => Settlement::Failed,
+            None => Settlement::Closed,
+        };
+        hold(*settlement == expected, rule::TOLD_ONCE, || {
+            format!("turn {number} was answered {answered:?}, and told as {settlement:?}")
+        })?;
+        Ok(match expected {
+            Settlement::Ended(_) => "Settlement::Ended",
+            Settlement::Cancelled => "Settlement::Cancelled",
+            Settlement::CancelledUnasked => "Settlement::CancelledUnasked",
+            Settlement::EndedAlthoughCancelled(_) => "Settlement::EndedAlthoughCancelled",
+            Settlement::Failed => "Settlement::Failed",
+            _ => "Settlement::Closed",
+        })
+    }
+
+    /// What was owed on the wire was paid: all of it, or what the end of each side still could.
+    pub(super) fn paid(&self, by_client: bool, by_agent: bool, rule: [&'static str; 2]) -> Result<(), Broken> {
+        let owed = |ask: &Ask| by_client && ask.received && ask.answered.is_none();
+        let forgotten = self.asks.iter().position(owed).map(|index| index + 1);
+        hold(forgotten.is_none(), rule[0], || format!("permission {forgotten:?} was never answered"))?;
+        let owed = |turn: &Turn| by_agent && turn.received && turn.answered.is_none();
+        let forgotten = self.turns.iter().position(owed).map(|index| index + 1);
+        hold(forgotten.is_none(), rule[1], || format!("turn {forgotten:?} was never answered"))
+    }
+
+    /// Both hosts know what became of everything.
+    pub(super) fn over(&self) -> Result<(), Broken> {
+        let untold = self.turns.iter().position(|turn| !turn.told);
+        hold(untold.is_none(), rule::TOLD_ONCE, || {
+            format!("the end of turn {:?} was never told", untold.map(|index| index + 1))
+        })?;
+        let open = self.asks.iter().position(|ask| !ask.resolved);
+        hold(open.is_none(), rule::RESOLVED_ONCE, || {
+            format!("permission {:?} was never resolved", open.map(|index| index + 1))
+        })
+    }
+}
