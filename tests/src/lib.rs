@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod bench;
+pub mod client;
 pub mod describe;
 pub mod explore;
 pub mod pair;

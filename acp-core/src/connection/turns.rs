@@ -132,7 +132,11 @@ impl<R: Role> Connection<R> {
 
     /// The same for every request of a session that is the host's to answer.
     pub(super) fn signal_session(&mut self, session: SessionKey) {
-        let of = |duty: &Duty| matches!(duty, Duty::Plain { session: Some(of) } if *of == session);
+        let of = |duty: &Duty| match duty {
+            // Of permissions, a cancel leaves only those open whose owner is committed.
+            Duty::Plain { session: Some(of) } | Duty::Permission { session: of, .. } => *of == session,
+            _ => false,
+        };
         let keys: SmallVec<[u64; 4]> =
             self.incoming.iter().filter(|(_, served)| of(&served.duty)).map(|(key, _)| key).collect();
         for key in keys {
