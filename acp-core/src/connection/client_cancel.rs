@@ -60,10 +60,8 @@ impl Connection<Client> {
         let Cancelled { running: Some((_, asked)), void, .. } = covered else {
             return self.cancel_waiting(turn, now);
         };
-        if kind == CancelKind::Stop
-            && let Some(bound) = self.config.stop_confirm
-            && !self.timers.is_armed(Cause::StopConfirm(turn))
-        {
+        let bound = self.config.stop_confirm.filter(|_| kind == CancelKind::Stop);
+        if let Some(bound) = bound.filter(|_| !self.timers.is_armed(Cause::StopConfirm(turn))) {
             self.timers.arm(Cause::StopConfirm(turn), self.now + bound);
         }
         if let Some(turn) = self.turns.get_mut(&turn) {

@@ -78,9 +78,8 @@ impl Hooks for Client {
     }
 
     fn on_opened(conn: &mut Connection<Self>, session: Option<SessionKey>) {
-        if let Some(known) = session
-            && let Some(id) = conn.sessions.get(known).map(|session| session.id.clone())
-        {
+        let known = session.and_then(|known| conn.sessions.get(known));
+        if let Some(id) = known.map(|session| session.id.clone()) {
             for params in conn.role.early.remove(&id).into_iter().flatten() {
                 conn.tell(ClientAction::Update { session, origin: Origin::Early, params });
             }

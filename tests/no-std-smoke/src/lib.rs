@@ -16,8 +16,8 @@ pub mod queue;
 use core::panic::PanicInfo;
 
 use acp_core::{
-    Agent, AgentAction, CancelKind, Client, ClientAction, Common, Config, Connection, Origin, Outcome, Payload, Role,
-    Settlement, Timestamp, TurnEnd, TurnTicket, wire::StopReason,
+    Agent, AgentAction, CancelKind, Client, ClientAction, Common, Config, Connection, Frame, Origin, Outcome, Payload,
+    Role, Settlement, Timestamp, TurnEnd, TurnTicket, wire::StopReason,
 };
 use bytes::Bytes;
 
@@ -36,10 +36,8 @@ impl<R: Role> End<R> {
         let read = !piece.is_empty();
         self.conn.handle_input(piece, now);
         self.conn.handle_timeout(now);
-        if self.frame.is_empty()
-            && let Some(frame) = self.conn.poll_transmit()
-        {
-            self.frame = frame.into_line();
+        if self.frame.is_empty() {
+            self.frame = self.conn.poll_transmit().map(Frame::into_line).unwrap_or_default();
         }
         let wrote = output.push(&self.frame);
         drop(self.frame.split_to(wrote));
