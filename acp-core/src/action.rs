@@ -152,7 +152,7 @@ pub enum AgentAction {
         turn: TurnKey,
     },
     /// Stop the turn's model stream and tools, then end it with `end_turn`: it will be answered `cancelled` whatever you
-    /// say. Its requests to the client are resolved already.
+    /// say. Its open requests to the client are over, too: each is told as [`Outcome::Cancelled`] next.
     AbortTurn {
         /// The session.
         session: SessionKey,

@@ -90,14 +90,16 @@ pub struct Config {
     /// 30 s; repeated cancels do not extend it. `None`: never.
     pub force_cancelled: Option<Duration>,
     /// Agent: how long `fs/*` and `terminal/*` requests to the client may take. Default 30 s, because a machine answers
-    /// them. Permissions and elicitations have no limit: a person does.
+    /// them. `terminal/wait_for_exit` has no limit, since it waits for a program, which takes its time; permissions and
+    /// elicitations have none, since a person answers them.
     pub client_request: Option<Duration>,
     /// Agent: how long closing a session waits for its turns. Default 5 s.
     pub close_session: Duration,
     /// How long, after the end of the input or a local close, accepted requests may still be answered; and then, how long
     /// the peer may take for each message that waits to be written. Default 2 s.
     pub drain: Duration,
-    /// Close after this long without any line, while nothing is open in either direction. Default `None`: people think.
+    /// Close after this long without any line, while nothing is open in either direction, counted from the first call
+    /// that tells the time. Default `None`: people think.
     pub idle: Option<Duration>,
     /// Report after this long without any line, while a request of ours is open and the peer does not wait for us:
     /// [`Common::Silent`](crate::Common::Silent). Default `None`. It only reports: an agent may think for long.

@@ -101,6 +101,7 @@ fn violation(violation: &Violation) -> String {
         Violation::NeverIssued => "never issued".to_owned(),
         Violation::PeerRejected(of) => format!("the peer rejected: {}", error(of)),
         Violation::BadNotification { method, why } => format!("bad notification {method}: {why}"),
+        Violation::BadRequest { method, why } => format!("bad request {method}: {why}"),
         other => format!("{other:?}"),
     }
 }

@@ -1,8 +1,10 @@
 //! Tools of the proof: what the tests share.
 
+pub mod agent;
 pub mod bench;
 pub mod client;
 pub mod describe;
 pub mod explore;
 pub mod pair;
 pub mod wire;
+pub mod words;

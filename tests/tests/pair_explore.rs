@@ -9,6 +9,7 @@ use acp_tests::{
 const SMALL: Scope = Scope {
     prompts: 2,
     waiting: 0,
+    forward: false,
     cancels: 1,
     permissions: 1,
     updates: 1,
@@ -77,6 +78,15 @@ fn when_frames_are_handed_out_makes_no_difference_to_the_rules() {
 #[test]
 fn prompts_that_wait_behind_another_keep_the_rules() {
     occurred(&holds(Scope { prompts: 3, waiting: 2, ..SMALL }), &SETTLED);
+}
+
+#[test]
+fn prompts_that_wait_at_the_agent_are_covered_by_a_cancel_behind_them_and_by_no_other() {
+    let scope = Scope { waiting: 1, forward: true, ..SMALL };
+    let report = holds(Scope { cancels: 2, ..scope });
+    occurred(&report, &SETTLED);
+    occurred(&report, &["Settlement::CancelledUnasked"]);
+    occurred(&holds(Scope { updates: 0, permissions: 0, endings: true, ..scope }), &["Settlement::Closed"]);
 }
 
 #[test]

@@ -102,6 +102,15 @@ fn the_answer_is_the_same_in_random_chunks() {
     }
 }
 
+/// A transport that keeps messages apart hands in the same lines one by one.
+#[test]
+fn the_answer_is_the_same_message_by_message() {
+    let agents: Vec<_> = of_agents().into_iter().filter(|case| case.input.ends_with(b"\n")).collect();
+    let clients: Vec<_> = of_clients().into_iter().filter(|case| case.input.ends_with(b"\n")).collect();
+    check_all(&agents, Case::run_messages);
+    check_all(&clients, Case::run_messages);
+}
+
 /// What follows in the same write is read as if it had come alone.
 #[test]
 fn what_follows_in_the_same_write_changes_nothing() {

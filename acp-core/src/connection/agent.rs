@@ -2,24 +2,43 @@
 
 use alloc::format;
 
-use super::{
-    Connection,
-    answer::Duty,
-    turns::{STOP_CANCELLED, Turn},
-};
+use super::{Connection, answer::Duty};
 use crate::{
     action::{AgentAction, Delivery, TurnEnd},
     error::{CommandError, Misuse, Refused},
-    machine::{Ended, HandshakeInput, Machine, Transcript, TranscriptInput, TurnInput, TurnOutput},
+    machine::{HandshakeInput, Machine, TranscriptInput},
     outbox::Tag,
     role::Agent,
     session::Stage,
     ticket::{IncomingKey, InitializeTicket, Scope, SessionKey, SessionTicket, TurnKey, TurnTicket},
     time::Timestamp,
-    wire::{Capabilities, ErrorObject, Method, Payload, StopReason, ToolCallStatus, dialect::v1, write_notification},
+    wire::{Capabilities, ErrorObject, Method, Payload, ToolCallStatus, dialect::v1, write_notification},
 };
 
+/// What only an agent keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AgentState {
+    /// Whether a login has to come first.
+    pub(super) auth_required: bool,
+}
+
 impl Connection<Agent> {
+    /// Whether a login has to come first. While it has, requests that open a session (new, load, resume, fork) and
+    /// prompts are answered -32000 without asking the host; what runs goes on, and may be cancelled and closed.
+    ///
+    /// Off at first, because most agents need none. Who logs in, and when that is no longer good, the host knows alone:
+    /// switch it on before `initialize` is answered or when a login expires, and off before a good `authenticate` is
+    /// answered, so that what the client sends upon the answer passes.
+    pub const fn set_auth_required(&mut self, required: bool) {
+        self.role.auth_required = required;
+    }
+
+    /// Whether a login has to come first: see [`set_auth_required`](Self::set_auth_required).
+    #[must_use]
+    pub const fn auth_required(&self) -> bool {
+        self.role.auth_required
+    }
+
     /// Answers `initialize`: from here on, everything else may pass. `result` is an object without `protocolVersion`,
     /// which the core adds; its `agentCapabilities` decide which methods reach the host.
     ///
@@ -39,9 +58,15 @@ impl Connection<Agent> {
             let why = Misuse::Payload("the result of `initialize` must be a JSON object").into();
             return Err(Refused { ticket, why });
         };
-        self.own = Capabilities::of_agent(&result);
-        let _ = self.handshake.step(HandshakeInput::Settle(version));
-        Ok(self.answer(ticket.key, Ok(&result)))
+        let delivery = self.answer(ticket.key, Ok(&result));
+        // An answer that went out as an error agrees on nothing: the client may try again.
+        let agreed = delivery == Delivery::Queued;
+        if agreed {
+            self.own = Capabilities::of_agent(&result);
+        }
+        let settled = if agreed { HandshakeInput::Settle(version) } else { HandshakeInput::Withdraw };
+        let _ = self.handshake.step(settled);
+        Ok(delivery)
     }
 
     /// Answers `initialize` with an error. A later one may succeed.
@@ -58,7 +83,8 @@ impl Connection<Agent> {
     ///
     /// # Errors
     ///
-    /// `sessionId` is missing or taken, or there are too many sessions. The ticket comes back.
+    /// `sessionId` is missing or taken, or there are too many sessions. The ticket comes back. A result that is too long
+    /// for a line is [`Delivery::AsError`], and the key then names nothing, since the client knows of no such session.
     pub fn accept_session(
         &mut self,
         ticket: SessionTicket,
@@ -67,16 +93,22 @@ impl Connection<Agent> {
     ) -> Result<(SessionKey, Delivery), Refused<SessionTicket>> {
         self.advance(now);
         let opened = match self.duty(ticket.key).cloned() {
-            Some(Duty::Open { session: Some(session), .. }) => Ok(session),
-            Some(Duty::Open { session: None, .. }) => self.intern_new(result),
+            Some(Duty::Open { session: Some(session), fresh, .. }) => Ok((session, fresh)),
+            Some(Duty::Open { session: None, .. }) => self.intern_new(result).map(|session| (session, true)),
             _ => Err(CommandError::Closed),
         };
-        let session = match opened {
-            Ok(session) => session,
+        let (session, fresh) = match opened {
+            Ok(opened) => opened,
             Err(why) => return Err(Refused { ticket, why }),
         };
-        self.reopen(session);
-        Ok((session, self.answer(ticket.key, Ok(result))))
+        let delivery = self.answer(ticket.key, Ok(result));
+        if delivery == Delivery::AsError {
+            // The client was told that it failed.
+            self.opening_failed(session, fresh);
+        } else if let Some(session) = self.sessions.get_mut(session) {
+            session.stage = Stage::Open;
+        }
+        Ok((session, delivery))
     }
 
     fn intern_new(&mut self, result: &Payload) -> Result<SessionKey, CommandError> {
@@ -92,10 +124,8 @@ impl Connection<Agent> {
     /// Answers a request that opens a session with an error.
     pub fn reject_session(&mut self, ticket: SessionTicket, error: &ErrorObject, now: Timestamp) -> Delivery {
         self.advance(now);
-        match self.duty(ticket.key).cloned() {
-            Some(Duty::Open { session: Some(session), fresh: true, .. }) => self.forget_session(session),
-            Some(Duty::Open { session: Some(session), fresh: false, .. }) => self.reopen(session),
-            _ => {}
+        if let Some(Duty::Open { session: Some(session), fresh, .. }) = self.duty(ticket.key).cloned() {
+            self.opening_failed(session, fresh);
         }
         self.answer(ticket.key, Err(error))
     }
@@ -154,63 +184,7 @@ impl Connection<Agent> {
     /// `cancelled`, whatever `end` says; one that was not never is: `cancelled` then goes out as an error of code -32800.
     pub fn end_turn(&mut self, ticket: TurnTicket, end: &TurnEnd, now: Timestamp) -> Delivery {
         self.advance(now);
-        self.settle_turn(ticket.turn, end)
-    }
-
-    /// The one way in which a turn ends.
-    pub(super) fn settle_turn(&mut self, turn: TurnKey, end: &TurnEnd) -> Delivery {
-        let Some(Turn { session, request, transcript, .. }) = self.retire_turn(turn) else {
-            return Delivery::TooLate;
-        };
-        let key = IncomingKey(request);
-        let Some(TurnOutput::Ended(Ended { cancelled, next })) = self.step_turns(session, TurnInput::End(turn.0))
-        else {
-            return Delivery::TooLate;
-        };
-        // `cancelled` that nobody asked for is answered with an error, so it failed.
-        if cancelled || !matches!(end, TurnEnd::Stop(reason) if *reason != StopReason::Cancelled) {
-            self.close_tool_calls(session, turn, transcript);
-        }
-        let delivery = match end {
-            TurnEnd::Stop(StopReason::Cancelled) if cancelled => match self.answer_cancelled(key, STOP_CANCELLED) {
-                Delivery::AsCancelled => Delivery::Queued,
-                other => other,
-            },
-            _ if cancelled => self.answer_cancelled(key, STOP_CANCELLED),
-            TurnEnd::Stop(StopReason::Cancelled) => match self.answer(key, Err(&Self::cancelled_error("the prompt"))) {
-                Delivery::Queued => Delivery::AsWithdrawn,
-                other => other,
-            },
-            TurnEnd::Stop(reason) => match Payload::try_from(serde_json::json!({ "stopReason": reason.as_str() })) {
-                Ok(result) => self.answer(key, Ok(&result)),
-                Err(_) => self.answer_cancelled(key, STOP_CANCELLED),
-            },
-            TurnEnd::Error(error) => self.answer(key, Err(error)),
-        };
-        if let Some((next, true)) = next {
-            self.start_turn(TurnKey(next));
-        }
-        self.turns_over(session);
-        delivery
-    }
-
-    /// Gives every open tool call of a turn that did not come to its own end a last word, before the turn's answer.
-    fn close_tool_calls(&mut self, session: SessionKey, turn: TurnKey, transcript: Transcript) {
-        let calls = transcript.close();
-        let Some(known) = self.sessions.get(session).filter(|_| !calls.is_empty()) else { return };
-        let id = known.id_json.clone();
-        for call in &calls {
-            let update = serde_json::json!({
-                "sessionUpdate": "tool_call_update",
-                "toolCallId": call,
-                "status": "failed",
-                "content": [{ "type": "content", "content": { "type": "text", "text": "cancelled" } }],
-            });
-            if let Ok(update) = Payload::try_from(update) {
-                self.outbox.push(Tag::Plain, |out| write_update(out, Method::SessionUpdate.name(), &id, &update));
-            }
-        }
-        self.tell(AgentAction::ToolCallsClosed { session, turn, calls });
+        self.settle_turn(ticket.turn, end, false)
     }
 
     /// Tells the host of a prompt.
@@ -223,7 +197,7 @@ impl Connection<Agent> {
     }
 }
 
-fn write_update(out: &mut bytes::BytesMut, method: &str, session: &Payload, update: &Payload) {
+pub(super) fn write_update(out: &mut bytes::BytesMut, method: &str, session: &Payload, update: &Payload) {
     let params = Payload::splice(
         &[br#""sessionId":"#, session.as_bytes(), br#","update":"#, update.as_bytes()].concat(),
         &Payload::EMPTY,

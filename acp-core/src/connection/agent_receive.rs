@@ -1,9 +1,10 @@
 //! What an agent makes of the client's messages; and the two-phase cancel.
 
-use alloc::{format, vec::Vec};
+use alloc::format;
 
 use super::{
     Connection, Role,
+    agent::AgentState,
     answer::{Duty, Served},
     call::Call,
     hooks::Hooks,
@@ -19,7 +20,7 @@ use crate::{
     session::Stage,
     ticket::{FrameId, IncomingKey, InitializeTicket, SessionKey, SessionTicket, Ticket, TurnKey},
     timers::Cause,
-    wire::{Capabilities, ErrorObject, Method, MethodName, Payload, StopReason, code, dialect::v1},
+    wire::{Capabilities, ErrorObject, Method, MethodName, Payload, code, dialect::v1},
 };
 
 impl Role for Agent {
@@ -28,7 +29,7 @@ impl Role for Agent {
 }
 
 impl Hooks for Agent {
-    type State = ();
+    type State = AgentState;
 
     fn on_request(conn: &mut Connection<Self>, key: IncomingKey, method: MethodName, params: Option<Payload>) {
         let Some(known) = method.known() else {
@@ -39,6 +40,7 @@ impl Hooks for Agent {
         };
         let params = params.unwrap_or(Payload::EMPTY);
         let answer = match known {
+            _ if conn.role.auth_required && known.needs_login() => Err(login_first(known)),
             Method::Initialize => conn.receive_initialize(key, params),
             Method::SessionNew => conn.receive_open(key, known, None, params),
             Method::SessionLoad | Method::SessionResume | Method::SessionFork => {
@@ -68,8 +70,12 @@ impl Hooks for Agent {
     }
 
     fn on_withdrawn(conn: &mut Connection<Self>, key: IncomingKey) -> bool {
-        let Some(Duty::Prompt(turn)) = conn.duty(key) else { return false };
-        let turn = *turn;
+        let turn = match conn.duty(key) {
+            Some(Duty::Prompt(turn)) => *turn,
+            // The host knows nothing of it yet, and closing cannot be taken back half-way.
+            Some(Duty::Close { told: false, .. }) => return true,
+            _ => return false,
+        };
         if let Some(session) = conn.turns.get(&turn).map(|turn| turn.session) {
             conn.cancel_turns(session, CancelScope::Turn(turn.0), CancelCause::Request);
         }
@@ -89,25 +95,28 @@ impl Hooks for Agent {
     }
 
     fn end_for_host(conn: &mut Connection<Self>, turn: TurnKey, error: &ErrorObject) -> Delivery {
-        conn.settle_turn(turn, &TurnEnd::Error(error.clone()))
+        conn.settle_turn(turn, &TurnEnd::Error(error.clone()), false)
     }
 
     fn on_force_due(conn: &mut Connection<Self>, turn: TurnKey) {
-        if let Some(session) = conn.turns.get(&turn).map(|turn| turn.session) {
-            conn.settle_turn(turn, &TurnEnd::Stop(StopReason::Cancelled));
-            conn.tell(AgentAction::TurnForced { session, turn });
-        }
+        conn.force_turn(turn);
     }
 
     fn on_close_due(conn: &mut Connection<Self>, session: SessionKey) {
         if let Some(turn) = conn.running_turn(session) {
-            Self::on_force_due(conn, turn);
+            conn.force_turn(turn);
         }
+    }
+
+    fn on_turn_lost(conn: &mut Connection<Self>, turn: TurnKey, lost: Turn) {
+        conn.close_tool_calls(lost.session, turn, lost.transcript);
     }
 
     fn on_permission_due(_: &mut Connection<Self>, _: IncomingKey) {}
 
-    fn on_forget(_: &mut Connection<Self>, _: SessionKey) {}
+    fn on_forget(conn: &mut Connection<Self>, session: SessionKey) {
+        conn.end_session(session);
+    }
 
     fn on_cancel_failed(_: &mut Connection<Self>, _: FrameId) -> bool {
         false
@@ -215,7 +224,12 @@ impl Connection<Agent> {
                 .sessions
                 .find(&id)
                 .filter(|session| self.sessions.get(*session).is_some_and(|session| session.stage != Stage::Closing));
-            Some(known.ok_or_else(|| self.unknown_session(&id))?)
+            let known = known.ok_or_else(|| self.unknown_session(&id))?;
+            if self.sessions.get(known).is_some_and(|session| session.stage == Stage::Opening) {
+                let why = format!("session {id:?} is being opened: wait for the answer to that");
+                return Err(ErrorObject::new(code::INVALID_REQUEST, why));
+            }
+            Some(known)
         } else {
             None
         };
@@ -229,6 +243,14 @@ impl Connection<Agent> {
             }
             (Method::SessionClose, Some(session)) => {
                 self.receive_close(key, session);
+                Ok(())
+            }
+            (Method::SessionDelete, _) => {
+                // It names a stored session, which may be open here as well.
+                let session = v1::with_session_id(&params, |id| self.sessions.find(id)).flatten();
+                self.set_duty(key, Duty::Delete { session });
+                let method = MethodName::Known(method);
+                self.tell(Common::Request { ticket: Ticket { key }, method, session, params: Some(params) });
                 Ok(())
             }
             (_, session) => {
@@ -276,8 +298,9 @@ impl Connection<Agent> {
                 self.tell(AgentAction::DropQueued { session, turn });
             }
             self.resolve_calls(turn, cause);
-            if let Some(retired) = self.retire_turn(turn) {
-                self.answer_cancelled(IncomingKey(retired.request), STOP_CANCELLED);
+            if let Some(Turn { request, transcript, .. }) = self.retire_turn(turn) {
+                self.close_tool_calls(session, turn, transcript);
+                self.answer_cancelled(IncomingKey(request), STOP_CANCELLED);
             }
         }
         match running {
@@ -297,41 +320,10 @@ impl Connection<Agent> {
             self.timers.arm(Cause::ForceCancelled(turn), self.now + floor);
         }
     }
+}
 
-    // ---- close -------------------------------------------------------------------------------------------------
-
-    /// Closing a session cancels its turns as `session/cancel` does (ACP v1, Session Setup), waits for them for a while,
-    /// and then has the host release what it owns.
-    fn receive_close(&mut self, key: IncomingKey, session: SessionKey) {
-        self.set_duty(key, Duty::Close { session, told: false });
-        if let Some(session) = self.sessions.get_mut(session) {
-            session.stage = Stage::Closing;
-        }
-        self.cancel_turns(session, CancelScope::Session, CancelCause::CloseSession);
-        if self.running_turn(session).is_some() {
-            self.timers.arm(Cause::CloseSession(session), self.now + self.config.close_session);
-        }
-        self.turns_over(session);
-    }
-
-    /// If the session is being closed and its turns are over, the host is told.
-    pub(super) fn turns_over(&mut self, session: SessionKey) {
-        let Some(known) = self.sessions.get(session) else { return };
-        if known.stage != Stage::Closing || known.turns.running().is_some() {
-            return;
-        }
-        let closing: Vec<IncomingKey> = self
-            .incoming
-            .iter()
-            .filter(|(_, served)| served.duty == Duty::Close { session, told: false })
-            .map(|(key, _)| IncomingKey(key))
-            .collect();
-        for key in closing {
-            self.timers.disarm(Cause::CloseSession(session));
-            self.set_duty(key, Duty::Close { session, told: true });
-            self.tell(AgentAction::CloseSession { ticket: Ticket { key }, session });
-        }
-    }
+fn login_first(method: Method) -> ErrorObject {
+    ErrorObject::new(code::AUTH_REQUIRED, format!("`{}` needs a login: authenticate first", method.name()))
 }
 
 fn no_session_id() -> ErrorObject {

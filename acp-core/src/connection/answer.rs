@@ -34,6 +34,8 @@ pub(super) enum Duty {
     Open { method: Method, session: Option<SessionKey>, fresh: bool },
     /// The end of a session; the host is told once its turns are over.
     Close { session: SessionKey, told: bool },
+    /// The end of a stored session, which may be open here as well.
+    Delete { session: Option<SessionKey> },
     /// The end of a prompt turn.
     Prompt(TurnKey),
     /// A decision among these options.
@@ -127,17 +129,8 @@ impl<R: Role> Connection<R> {
         now: crate::Timestamp,
     ) -> Result<Delivery, Refused<Ticket>> {
         self.advance(now);
-        let closes = match self.duty(ticket.key) {
-            Some(Duty::Close { session, .. }) => Some(*session),
-            _ => None,
-        };
-        let delivery = self.answer(ticket.key, answer.as_ref());
-        match closes {
-            Some(session) if answer.is_ok() => self.forget_session(session),
-            Some(session) => self.reopen(session),
-            None => {}
-        }
-        Ok(delivery)
+        self.before_answer(ticket.key, answer.is_ok());
+        Ok(self.answer(ticket.key, answer.as_ref()))
     }
 
     /// Tells the core that a ticket was dropped: it answers in the host's place. A permission is `cancelled`, a turn

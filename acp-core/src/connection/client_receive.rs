@@ -8,6 +8,7 @@ use super::{
     call::{Call, Purpose},
     client::ClientState,
     hooks::Hooks,
+    turns::Turn,
 };
 use crate::{
     action::{ClientAction, Common, Decision, Delivery, Origin, Outcome, Settlement},
@@ -112,6 +113,8 @@ impl Hooks for Client {
     fn on_force_due(_: &mut Connection<Self>, _: TurnKey) {}
 
     fn on_close_due(_: &mut Connection<Self>, _: SessionKey) {}
+
+    fn on_turn_lost(_: &mut Connection<Self>, _: TurnKey, _: Turn) {}
 
     fn on_permission_due(conn: &mut Connection<Self>, key: IncomingKey) {
         conn.tell(ClientAction::PermissionOverdue(key));

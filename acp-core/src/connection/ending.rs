@@ -29,7 +29,10 @@ impl<R: Role> Connection<R> {
         self.resolve_all();
         R::on_ending(self);
         for key in self.open_keys() {
-            if matches!(self.duty(key), Some(Duty::Plain { .. } | Duty::Open { .. } | Duty::Close { told: true, .. })) {
+            if matches!(
+                self.duty(key),
+                Some(Duty::Plain { .. } | Duty::Open { .. } | Duty::Delete { .. } | Duty::Close { told: true, .. })
+            ) {
                 self.signal(key);
             }
         }
@@ -53,7 +56,9 @@ impl<R: Role> Connection<R> {
         for key in self.open_keys() {
             let _ = self.incoming.step(IncomingInput::Answer(key.0));
         }
-        self.turns.clear();
+        for (turn, lost) in core::mem::take(&mut self.turns) {
+            R::on_turn_lost(self, turn, lost);
+        }
         self.batches = OpenBatches::default();
         self.timers.clear();
         self.outbox.clear();
@@ -130,7 +135,10 @@ impl<R: Role> Connection<R> {
         }
         self.timers.arm(Cause::Drain, self.now + self.config.drain);
         for key in owed {
-            self.answer_for_host(key, &Self::cancelled_error("the connection ended, and the request"));
+            match self.duty(key) {
+                Some(Duty::Prompt(turn)) => R::on_force_due(self, *turn),
+                _ => drop(self.answer_for_host(key, &Self::cancelled_error("the connection ended, and the request"))),
+            }
         }
         self.settle_end();
     }

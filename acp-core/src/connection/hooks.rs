@@ -1,6 +1,6 @@
 //! Where the role enters: the same message means one thing to a client and another to an agent.
 
-use super::{Connection, IncomingKey, Role, call::Call};
+use super::{Connection, IncomingKey, Role, call::Call, turns::Turn};
 use crate::{
     action::{Delivery, Outcome},
     ticket::{FrameId, SessionKey, TurnKey},
@@ -55,6 +55,11 @@ pub trait Hooks: Sized + core::fmt::Debug + Eq + core::hash::Hash + Send + 'stat
 
     /// The turns of a closing session had their time.
     fn on_close_due(conn: &mut Connection<Self>, session: SessionKey)
+    where
+        Self: Role;
+
+    /// The stream is gone, and with it a turn that was not over.
+    fn on_turn_lost(conn: &mut Connection<Self>, turn: TurnKey, lost: Turn)
     where
         Self: Role;
 

@@ -17,8 +17,10 @@
 //! | `client_cancel` | Stop and Steer |
 //! | `client_permission` | the agent's permission requests |
 //! | `agent`, `agent_receive` | the agent's commands, and what it makes of the client's messages |
+//! | `agent_end` | how the agent's turns and sessions end |
 
 mod agent;
+mod agent_end;
 mod agent_receive;
 mod answer;
 mod call;
@@ -80,6 +82,8 @@ pub trait Role: hooks::Hooks {
 pub struct Connection<R: Role> {
     config: Config,
     now: Timestamp,
+    /// The clock was seen.
+    begun: bool,
     lifecycle: Lifecycle<CloseReason>,
     /// `Closed` was told.
     over: bool,
@@ -111,6 +115,7 @@ impl<R: Role> Connection<R> {
         config.check()?;
         Ok(Self {
             now: Timestamp::ZERO,
+            begun: false,
             lifecycle: Lifecycle::Open,
             over: false,
             handshake: Handshake::Idle,
@@ -325,6 +330,10 @@ impl<R: Role> Connection<R> {
     /// Time never runs backwards inside.
     fn advance(&mut self, now: Timestamp) {
         self.now = self.now.max(now);
+        if !self.begun {
+            self.begun = true;
+            self.touch_clocks();
+        }
     }
 
     /// Tells the host. Nothing is told after `Closed`.

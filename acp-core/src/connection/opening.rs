@@ -74,6 +74,11 @@ impl<R: Role> Connection<R> {
         }
     }
 
+    /// A request to open a session came to nothing. `fresh`: the session was made for it, and goes with it.
+    pub(super) fn opening_failed(&mut self, session: SessionKey, fresh: bool) {
+        if fresh { self.forget_session(session) } else { self.reopen(session) }
+    }
+
     /// The answer to a request of ours that opens a session.
     ///
     /// A result that names no session cannot be worked with: the agent may have made one all the same, but nobody here can
@@ -99,13 +104,9 @@ impl<R: Role> Connection<R> {
                 }
                 Some(session)
             }
-            (_, Some(session)) if fresh => {
-                self.forget_session(session);
-                None
-            }
             (_, Some(session)) => {
-                self.reopen(session);
-                Some(session)
+                self.opening_failed(session, fresh);
+                (!fresh).then_some(session)
             }
             (_, None) => None,
         }

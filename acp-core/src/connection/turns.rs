@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{Connection, Role, answer::Duty};
+use super::{Connection, Role, answer::Duty, call::Call};
 use crate::{
     action::{CancelCause, Common, Delivery, Outcome},
     machine::{
@@ -10,6 +10,7 @@ use crate::{
         Withdrawal,
     },
     outbox::Tag,
+    session::Stage,
     ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
     timers::Cause,
     wire::{ErrorObject, Payload},
@@ -17,7 +18,7 @@ use crate::{
 
 /// A prompt turn that is not over.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Turn {
+pub struct Turn {
     pub(super) session: SessionKey,
     /// The prompt: the key of the peer's request, or the id of ours.
     pub(super) request: u64,
@@ -97,6 +98,31 @@ impl<R: Role> Connection<R> {
         }
     }
 
+    /// The host answers. If that ends a session, everything of it ends before the answer; a session that was to be closed
+    /// and is not is open again.
+    pub(super) fn before_answer(&mut self, key: IncomingKey, agreed: bool) {
+        match self.duty(key).cloned() {
+            Some(Duty::Close { session, .. }) if !agreed => self.reopen(session),
+            Some(Duty::Close { session, .. }) => self.forget_session(session),
+            // One that is being opened anew will be there for its opener.
+            Some(Duty::Delete { session: Some(session) })
+                if agreed && self.sessions.get(session).is_some_and(|session| session.stage != Stage::Opening) =>
+            {
+                self.forget_session(session);
+            }
+            _ => {}
+        }
+    }
+
+    /// Nobody here waits for what was asked in a session that is gone.
+    pub(super) fn resolve_session_calls(&mut self, session: SessionKey) {
+        let of = |call: &Call| call.session == Some(session);
+        let ids: SmallVec<[u64; 4]> = self.outgoing.iter().filter(|(_, call)| of(call)).map(|(id, _)| id).collect();
+        for id in ids {
+            self.resolve_own(id, Outcome::Cancelled(CancelCause::CloseSession));
+        }
+    }
+
     /// Asks the owner of a request of the peer's to come to an end, once.
     pub(super) fn signal(&mut self, key: IncomingKey) {
         if let Ok(IncomingOutput::Withdrawn(Withdrawal::Signal(_))) = self.incoming.step(IncomingInput::Signal(key.0)) {
@@ -128,8 +154,8 @@ impl<R: Role> Connection<R> {
                 self.answer_cancelled(key, OUTCOME_CANCELLED)
             }
             Some(Duty::Prompt(turn)) => R::end_for_host(self, turn, error),
-            Some(Duty::Open { session: Some(session), fresh: true, .. }) => {
-                self.forget_session(session);
+            Some(Duty::Open { session: Some(session), fresh, .. }) => {
+                self.opening_failed(session, fresh);
                 self.answer(key, Err(error))
             }
             Some(Duty::Initialize { .. }) => {
@@ -137,11 +163,11 @@ impl<R: Role> Connection<R> {
                 let _ = self.handshake.step(crate::machine::HandshakeInput::Withdraw);
                 self.answer(key, Err(error))
             }
-            Some(Duty::Close { session, .. }) => {
-                self.reopen(session);
+            Some(Duty::Close { .. }) => {
+                self.before_answer(key, false);
                 self.answer(key, Err(error))
             }
-            Some(Duty::Plain { .. } | Duty::Open { .. }) => self.answer(key, Err(error)),
+            Some(Duty::Plain { .. } | Duty::Open { .. } | Duty::Delete { .. }) => self.answer(key, Err(error)),
             None => Delivery::TooLate,
         }
     }

@@ -146,6 +146,16 @@ impl Method {
     pub const fn name(self) -> &'static str {
         self.spec().name
     }
+
+    /// Whether it opens or uses a session, so that an agent that demands a login answers it -32000 without one (ACP v1,
+    /// Authentication). What ends, lists or cancels stays possible without.
+    #[must_use]
+    pub const fn needs_login(self) -> bool {
+        matches!(
+            self,
+            Self::SessionNew | Self::SessionLoad | Self::SessionResume | Self::SessionFork | Self::SessionPrompt
+        )
+    }
 }
 
 /// A method's name on the wire. Known ones cost nothing, others are owned. Make it with [`new`](Self::new): the same name

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p acp-tests --bin explore -- --prompts 3 --cancels 2 --permissions 2 --updates 1
-//!     [--waiting 1] [--hand-out] [--endings] [--says-cancelled] [--limit STATES] [--mutant forgets|ignores|ends]
+//!     [--waiting 1 [--forward]] [--hand-out] [--endings] [--says-cancelled] [--limit STATES] [--mutant forgets|ignores|ends]
 //! ```
 
 use std::{process::ExitCode, time::Instant};
@@ -29,6 +29,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
     let mut scope = Scope {
         prompts: 2,
         waiting: 0,
+        forward: false,
         cancels: 2,
         permissions: 2,
         updates: 1,
@@ -47,6 +48,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
             "--permissions" => scope.permissions = number(value()?)?,
             "--updates" => scope.updates = number(value()?)?,
             "--limit" => limit = number(value()?)?,
+            "--forward" => scope.forward = true,
             "--hand-out" => scope.hand_out = true,
             "--endings" => scope.endings = true,
             "--says-cancelled" => scope.says_cancelled = true,

@@ -11,6 +11,8 @@ pub struct Scope {
     pub prompts: usize,
     /// How many of them may wait behind the one that runs. None: a second is refused.
     pub waiting: usize,
+    /// Whether those are sent at once, and wait at the agent.
+    pub forward: bool,
     /// Cancels of the client, Stop or Steer.
     pub cancels: usize,
     /// Permission requests of the agent.

@@ -108,6 +108,8 @@ impl<R: Role> Half<R> {
         })?;
         let deadline = self.conn.poll_timeout();
         let drains = deadline.is_some_and(|deadline| deadline.cause == Cause::Drain) && expired < 2;
+        let owes = self.conn.queued_bytes() > 0 || self.conn.unanswered().next().is_some();
+        hold(self.is_open() || closed || owes, rule::BOUNDED, || format!("the {who} owes nothing, and does not end"))?;
         hold(self.is_open() || closed || drains, rule::BOUNDED, || {
             format!("the {who} drains until {deadline:?}, after {expired} deadlines")
         })
@@ -321,6 +323,8 @@ impl AgentEnd {
                     seen.push(if again { "AbortTurn again" } else { "AbortTurn" });
                     watch.aborted(self.end.number(turn), again)?;
                 }
+                // The end of the connection does not wait for a host that has not ended its turn.
+                AgentAction::TurnForced { .. } if !self.end.is_open() => seen.push("TurnForced"),
                 AgentAction::IdleCancel { .. } => seen.push("IdleCancel"),
                 AgentAction::ToolCallsClosed { .. } => seen.push("ToolCallsClosed"),
                 AgentAction::Common(Common::Resolved(resolved)) => {

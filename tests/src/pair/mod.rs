@@ -229,8 +229,11 @@ impl Model for Pair {
     type Choice = Choice;
 
     fn initial(&self) -> World {
-        let waiting = self.scope.waiting;
-        let (client, agent) = ends::open(if waiting == 0 { Overlap::Refuse } else { Overlap::Queue(waiting) });
+        let (client, agent) = ends::open(match self.scope {
+            Scope { waiting: 0, .. } => Overlap::Refuse,
+            Scope { waiting, forward: true, .. } => Overlap::Forward(waiting),
+            Scope { waiting, .. } => Overlap::Queue(waiting),
+        });
         let (to_client, to_agent) = (Pipe::default(), Pipe::default());
         let watch = Watch::default();
         World { client, agent, to_client, to_agent, watch, cancels: 0, updates: 0, seen: Vec::new() }
@@ -258,7 +261,8 @@ impl Model for Pair {
         }
         if client.end.is_open() && world.cancels < scope.cancels {
             let cancels = |turn| [CancelKind::Stop, CancelKind::Steer].map(|kind| Choice::Cancel(turn, kind));
-            choices.extend(live().flat_map(cancels));
+            // One that waits at the agent takes a `$/cancel_request`, which is not explored.
+            choices.extend(live().take(if scope.forward { 1 } else { scope.prompts }).flat_map(cancels));
         }
         choices.extend(client.dialogs.keys().flat_map(|ask| [true, false].map(|yes| Choice::Decide(*ask, yes))));
         for turn in agent.tickets.keys().copied() {

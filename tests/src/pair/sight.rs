@@ -10,6 +10,8 @@ pub(super) enum Sight {
     Prompt { id: u64, turn: usize },
     /// `session/cancel`.
     Cancel,
+    /// `$/cancel_request`, of a prompt.
+    Withdraw { id: u64 },
     /// `session/request_permission`.
     Ask { id: u64, ask: usize },
     /// `session/update`, which opens the turn's tool call, or is the last word about it.
@@ -48,6 +50,7 @@ pub(super) fn sight(line: &[u8]) -> Sight {
             Sight::Ask { id, ask: number(&params["toolCall"]["toolCallId"]) }
         }
         (Some("session/cancel"), None) => Sight::Cancel,
+        (Some("$/cancel_request"), None) => Sight::Withdraw { id: params["requestId"].as_u64().unwrap_or(0) },
         (Some("session/update"), None) => Sight::Update {
             turn: number(&params["update"]["toolCallId"]),
             last: params["update"]["status"] == "failed" || params["update"]["status"] == "completed",

@@ -36,7 +36,7 @@ pub mod rule {
     pub const LAST_WORD: &str = "an open tool call has its last word before the answer";
     /// Tables, queues and timers.
     pub const NOTHING_LEFT: &str = "when all is over nothing is left behind";
-    /// Within two deadlines.
+    /// As soon as nothing is owed, and within two deadlines.
     pub const BOUNDED: &str = "an end that has begun comes";
     /// Unless the stream is lost, or nobody reads it.
     pub const PAID: &str = "what was accepted before the end is answered";
@@ -55,6 +55,8 @@ pub(super) struct Turn {
     pub(super) asked: bool,
     /// Its cancel is on the wire.
     cancel_sent: bool,
+    /// A cancel is on the wire behind its prompt.
+    covered: bool,
     /// The agent has its prompt.
     received: bool,
     /// A cancel was there before its host ended it.
@@ -68,6 +70,8 @@ pub(super) struct Turn {
     pub(super) answered: Option<Says>,
     /// The client's host was told of its end.
     pub(super) told: bool,
+    /// Namely that it failed.
+    failed: bool,
 }
 
 /// All that is known about one permission request.
@@ -89,8 +93,6 @@ pub(super) struct Ask {
 pub(super) struct Watch {
     pub(super) turns: Vec<Turn>,
     pub(super) asks: Vec<Ask>,
-    /// The last prompt on the wire, which a cancel behind it is aimed at.
-    last: usize,
     /// The client's connection ends, which makes every permission void.
     pub(super) client_ends: bool,
 }
@@ -124,15 +126,23 @@ impl Watch {
     pub(super) fn sent(&mut self, by: Side, sight: Sight) -> Result<(), Broken> {
         match (by, sight) {
             (Side::Client, Sight::Prompt { id, turn }) => {
-                self.last = turn;
                 let again = self.turn(turn).id.replace(id);
                 hold(again.is_none(), rule::ONE_ANSWER, || format!("the prompt of turn {turn} was sent again"))
             }
             (Side::Client, Sight::Cancel) => {
-                let last = self.last;
-                self.turn(last).cancel_sent = true;
-                let asked = self.turn(last).asked;
-                hold(asked, rule::ITS_OWN_TURN, || format!("a cancel was sent that can only be of turn {last}"))
+                for turn in self.turns.iter_mut().filter(|turn| turn.id.is_some() && !turn.told) {
+                    turn.covered = true;
+                }
+                let running = self.turns.iter_mut().find(|turn| !turn.told);
+                let asked = running.is_some_and(|turn| {
+                    turn.cancel_sent = true;
+                    turn.asked
+                });
+                hold(asked, rule::ITS_OWN_TURN, || "a cancel was sent, and nobody cancelled the turn that runs".into())
+            }
+            (Side::Client, Sight::Withdraw { id }) => {
+                let asked = self.turns.iter().any(|turn| turn.id == Some(id) && turn.asked);
+                hold(asked, rule::ITS_OWN_TURN, || format!("the cancel of request {id} was sent, and nobody asked"))
             }
             (Side::Client, Sight::Answer { id, says }) => self.permission_answered(id, says),
             (Side::Agent, Sight::Ask { id, ask }) => {
@@ -151,7 +161,7 @@ impl Watch {
     }
 
     fn permission_answered(&mut self, id: u64, says: Says) -> Result<(), Broken> {
-        let cancelling = self.turns.iter().any(|turn| turn.cancel_sent && !turn.told);
+        let cancelling = self.turns.iter().find(|turn| !turn.told).is_some_and(|turn| turn.cancel_sent);
         // A cancel that was not handed out before its turn was over never is.
         let void = self.client_ends || self.turns.iter().any(|turn| turn.asked && (turn.cancel_sent || turn.told));
         let found = self.asks.iter_mut().enumerate().find(|(_, ask)| ask.id == Some(id));
@@ -204,11 +214,17 @@ impl Watch {
             Sight::Prompt { turn, .. } => self.turn(turn).received = true,
             Sight::Ask { ask, .. } => self.ask(ask).received = true,
             Sight::Cancel => {
-                let astray = self.turns.iter().position(|turn| turn.received && turn.said.is_none() && !turn.asked);
+                let astray = self.turns.iter().position(|turn| turn.received && turn.said.is_none() && !turn.covered);
                 hold(astray.is_none(), rule::ITS_OWN_TURN, || {
                     format!("a cancel hits turn {:?}, which nobody cancelled", astray.map(|index| index + 1))
                 })?;
                 self.cancel_reaches();
+            }
+            Sight::Withdraw { id } => {
+                let open = |turn: &&mut Turn| turn.id == Some(id) && turn.received && turn.said.is_none();
+                if let Some(turn) = self.turns.iter_mut().find(open) {
+                    turn.reached = true;
+                }
             }
             _ => {}
         }
@@ -224,9 +240,9 @@ impl Watch {
 
     // ---- the hosts ---------------------------------------------------------------------------------------------
 
-    /// Whether the client waits for the end of a turn that it cancelled.
+    /// Whether the client cancelled the turn that runs, and waits for its end.
     pub(super) fn cancelling(&self) -> bool {
-        self.turns.iter().any(|turn| turn.asked && !turn.told)
+        self.turns.iter().find(|turn| !turn.told).is_some_and(|turn| turn.asked)
     }
 
     /// The agent's host ends a turn, and is told what becomes of that.
@@ -290,13 +306,18 @@ impl Watch {
         settlement: &Settlement,
         closing: bool,
     ) -> Result<&'static str, Broken> {
+        // What waits behind a turn that failed is taken back: it may build on what is not there.
+        let before = self.turns.iter().take(number - 1).rfind(|turn| turn.id.is_some());
+        let behind_failed = before.is_some_and(|turn| turn.failed);
         let turn = self.turn(number);
         let again = core::mem::replace(&mut turn.told, true);
+        turn.failed = *settlement == Settlement::Failed;
         let Turn { answered, asked, id, .. } = *turn;
         hold(!again, rule::TOLD_ONCE, || format!("the end of turn {number} was told again: {settlement:?}"))?;
         let expected = match answered {
             // A prompt that was never sent needs no answer.
             None if asked && id.is_none() && *settlement == Settlement::Cancelled => Settlement::Cancelled,
+            None if behind_failed && id.is_none() && *settlement == Settlement::Failed => Settlement::Failed,
             _ if closing && *settlement == Settlement::Closed => Settlement::Closed,
             Some(Says::Ended) if asked => Settlement::EndedAlthoughCancelled(StopReason::EndTurn),
             Some(Says::Ended) => Settlement::Ended(StopReason::EndTurn),

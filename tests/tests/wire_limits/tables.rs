@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use acp_core::{AgentAction, CommandError, Payload, Scope};
+use acp_core::{AgentAction, CommandError, Overlap, Payload, Scope};
 use acp_tests::wire::{Wire, err, ok, raw, rpc};
 
 use super::print;
@@ -170,4 +170,30 @@ fn a_cancel_gives_back_the_places_of_the_turns_requests() {
     assert_eq!(agent.conn.unresolved(), 0);
     let session = agent.key("s1");
     assert!(ask(&mut agent, session.into()).is_ok());
+}
+
+#[test]
+fn a_client_that_queues_prompts_queues_up_to_its_limit() {
+    let mut client = Wire::client(|config| config.overlap = Overlap::Queue(1));
+    let session = client.key("s1");
+    let ask = |client: &mut Wire<acp_core::Client>| client.conn.prompt(session, &raw("[]"), None, client.now);
+    assert!(ask(&mut client).is_ok() && ask(&mut client).is_ok());
+    let before = print(&client.conn);
+    assert_eq!(ask(&mut client), Err(CommandError::Full { what: "overlap" }));
+    assert_eq!(print(&client.conn), before, "a refused command changed something");
+    client.feed(rpc(r#""id":3,"result":{"stopReason":"end_turn"}"#));
+    assert!(ask(&mut client).is_ok(), "there is room again");
+    assert_eq!(ask(&mut client), Err(CommandError::Full { what: "overlap" }));
+    client.conn.handle_eof(client.now);
+    client.quiet();
+    assert_eq!(client.counts(), [0; 4]);
+}
+
+#[test]
+fn prompts_handed_on_early_have_a_limit_too() {
+    let prompt =
+        |id: u32| rpc(&format!(r#""id":{id},"method":"session/prompt","params":{{"sessionId":"s1","prompt":[]}}"#));
+    let mut agent = Wire::agent(|config| config.overlap = Overlap::Forward(1));
+    agent.feed((1..=3).map(prompt).collect::<String>());
+    assert_eq!((agent.actions().len(), agent.frames()), (2, vec![err("3", -32603)]));
 }

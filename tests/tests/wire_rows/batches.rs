@@ -195,7 +195,7 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
             bench.sleep(Duration::from_secs(2));
         })
         .frames([array(&[not_found("1"), err("2", -32800), ok("3", r#"{"stopReason":"cancelled"}"#)])])
-        .actions(["abort 1 Closing", "cancel requested 4", "closed Eof"]),
+        .actions(["abort 1 Closing", "cancel requested 4", "forced 1", "closed Eof"]),
         Case::new(
             "a cancel behind an open batch settles its prompts",
             agent,

@@ -5,6 +5,7 @@ use acp_tests::{
     describe::Describe,
     wire::{Wire, raw},
 };
+use bytes::Bytes;
 
 /// What one step gave: frames, actions, and the deadline that is armed then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -96,6 +97,21 @@ where
     /// Runs it with the input cut into these lengths, what is left over in one piece, and `more` behind it.
     pub(crate) fn run(&self, lengths: impl IntoIterator<Item = usize>, more: &str) -> (Said, Said) {
         let (mut bench, input) = self.run_input(lengths, more);
+        if let Some(after) = self.after {
+            after(&mut bench);
+        }
+        (input, Self::look(&mut bench, Said::default()))
+    }
+
+    /// Runs it with each line handed in as a message.
+    pub(crate) fn run_messages(&self) -> (Said, Said) {
+        let mut bench = self.begin();
+        for line in self.input.split_inclusive(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let message = Bytes::copy_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+            bench.conn.handle_message(&message, bench.now);
+        }
+        let input = Self::look(&mut bench, Said::default());
         if let Some(after) = self.after {
             after(&mut bench);
         }

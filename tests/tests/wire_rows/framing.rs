@@ -77,6 +77,20 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
                 bench.conn.close(bench.now);
             })
             .actions(["closed Eof"]),
+        Case::new("answers of a host come to nothing once the stream is lost", agent, rpc(r#""id":1,"method":"_x""#))
+            .actions(["request _x - -"])
+            .then(|bench| {
+                bench.conn.handle_lost("gone", bench.now);
+                bench.answer_all();
+            })
+            .actions([r#"closed Lost("gone")"#]),
+        Case::new(
+            "a line of 100 KiB is a line like any other",
+            agent,
+            [rpc(&format!(r#""method":"_big","params":["{}"]"#, "y".repeat(100 << 10))), rpc(r#""method":"_x""#)]
+                .concat(),
+        )
+        .actions([format!(r#"notification _big ["{}"]"#, "y".repeat(100 << 10)), "notification _x -".to_owned()]),
         Case::new("lines without meaning up to the budget are suffered", agent, "x\n".repeat(3))
             .config(|config| config.limits.noise_lines = 3)
             .frames(vec![err("null", NOT_JSON); 3])

@@ -98,6 +98,13 @@ pub(crate) fn of_agents() -> Vec<Case<Agent>> {
         agent_case("a batch over the limit of a line is refused as a whole", agent, &format!("[{}1]", "1,".repeat(200)))
             .frames([err("null", INVALID)])
             .actions(["violation too long: 403 of 400, - -"]),
+        Case::new("long noise spends a quarter of the budget at most", agent, format!("{}\n", fill(1000)).repeat(6))
+            .config(|config| {
+                short(config);
+                config.limits.noise_bytes = 400;
+            })
+            .frames(vec![err("null", INVALID); 5])
+            .actions(["violation too long: 1000 of 400, - -"; 5].into_iter().chain(["closed TooMuchNoise"])),
         Case::new("the rest of a long line is skipped to its line feed", agent, [fill(40).repeat(20), "\n".into(), rpc(r#""id":9,"method":"nope""#)].concat())
             .config(short)
             .frames([err("null", INVALID), err("9", -32601)])

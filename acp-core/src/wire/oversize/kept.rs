@@ -18,8 +18,8 @@ impl Kept {
             return self.lose();
         }
         if len > self.text.capacity() {
-            // Doubled, but not beyond the bound.
-            let room = (self.text.capacity() * 2).clamp(len, most);
+            // Doubled, but not beyond the bound; and the same however the text was cut.
+            let room = len.next_power_of_two().min(most);
             self.text.reserve_exact(room - self.text.len());
         }
         self.text.extend_from_slice(bytes);
