@@ -230,9 +230,6 @@ impl Connection<Client> {
             Some(TurnOutput::Ended(Ended { next: Some((next, true)), .. })) => {
                 self.start_waiting(session, TurnKey(next));
             }
-            Some(TurnOutput::Ended(Ended { next: Some((next, false)), .. })) => {
-                self.forwarded_runs(session, TurnKey(next));
-            }
             Some(TurnOutput::Broken(Broken { dropped })) => {
                 for turn in dropped {
                     self.take_back(TurnKey(turn), Settlement::Failed, Outcome::NotSent);
