@@ -5,9 +5,10 @@
 //! cancel is alive, a Stop if no Stop is. The turn is being cancelled exactly as long as one is alive.
 
 use core::hash::{Hash, Hasher};
+use core::panic::AssertUnwindSafe;
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::DefaultHasher;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 
 use acp_core::{CancelKind, Cancellation, Cause, Config, FrameId, Timestamp, TurnKey};
 use acp_tests::client::{ClientBench, text};

@@ -56,9 +56,13 @@ impl Connection<Client> {
             let given = 0 < turn.0 && turn.0 <= self.last_turn;
             return if given { Ok(Cancellation::Moot) } else { Err(Misuse::UnknownKey.into()) };
         };
+        if self.waits_at_agent(turn) {
+            return self.cancel_forwarded(turn, now);
+        }
         let covered = self.step_cancel(session, CancelScope::Turn(turn.0), kind);
         let Cancelled { running: Some((_, asked)), void, .. } = covered else {
-            return self.cancel_waiting(turn, now);
+            self.take_back(turn, Settlement::Cancelled, Outcome::Cancelled(CancelCause::Session));
+            return Ok(Cancellation::Requested);
         };
         let bound = self.config.stop_confirm.filter(|_| kind == CancelKind::Stop);
         if let Some(bound) = bound.filter(|_| !self.timers.is_armed(Cause::StopConfirm(turn))) {
@@ -114,16 +118,21 @@ impl Connection<Client> {
 
     // ---- inside ------------------------------------------------------------------------------------------------
 
-    /// Cancels a prompt that waits behind another one, which `session/cancel` would hit instead.
-    fn cancel_waiting(&mut self, turn: TurnKey, now: Timestamp) -> Result<Cancellation, CommandError> {
-        match self.turns.get(&turn) {
-            Some(Turn { params: None, request, .. }) => self.cancel_request(RequestKey(*request), now),
-            Some(_) => {
-                self.take_back(turn, Settlement::Cancelled, Outcome::Cancelled(CancelCause::Session));
-                Ok(Cancellation::Requested)
-            }
-            None => Ok(Cancellation::Moot),
-        }
+    /// Whether a prompt was sent and waits behind another one, at an agent that queues.
+    fn waits_at_agent(&self, turn: TurnKey) -> bool {
+        self.turns
+            .get(&turn)
+            .is_some_and(|waiting| waiting.params.is_none() && self.running_turn(waiting.session) != Some(turn))
+    }
+
+    /// Cancels such a prompt by its request: `session/cancel` would hit the one before it. It keeps its place in the order
+    /// until it is answered. What it asks meanwhile still reaches the host: the duty to answer `cancelled` unasked is that
+    /// of `session/cancel`.
+    fn cancel_forwarded(&mut self, turn: TurnKey, now: Timestamp) -> Result<Cancellation, CommandError> {
+        let Some(waiting) = self.turns.get_mut(&turn) else { return Ok(Cancellation::Moot) };
+        waiting.cause.get_or_insert(CancelCause::Request);
+        let request = RequestKey(waiting.request);
+        self.cancel_request(request, now)
     }
 
     /// A prompt that was never sent comes to its end here.

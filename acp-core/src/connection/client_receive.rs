@@ -220,12 +220,7 @@ impl Connection<Client> {
         if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel()) {
             self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
         }
-        // A session that was closed has no machine any more.
-        let cancelled = match self.sessions.get(session) {
-            Some(known) if known.turns.running() == Some(turn.0) => known.turns.is_cancelling(),
-            Some(_) => false,
-            None => retired.cause.is_some(),
-        };
+        let cancelled = retired.cause.is_some();
         let (settlement, outcome) = settle(cancelled, outcome);
         let failed = settlement == Settlement::Failed;
         let ended = self.step_turns(session, if failed { TurnInput::Fail(turn.0) } else { TurnInput::End(turn.0) });
