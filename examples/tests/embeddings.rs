@@ -1,8 +1,11 @@
 //! The embeddings, each run as its user runs it, and asked for what it said and did.
 
+use core::time::Duration;
 use std::{
     io::Write as _,
     process::{Command, Output, Stdio},
+    thread,
+    time::Instant,
 };
 
 macro_rules! program {
@@ -38,6 +41,25 @@ fn an_agent_on_plain_threads_answers_and_stops_when_it_is_cancelled() {
 #[test]
 fn an_agent_on_plain_threads_ends_at_the_end_of_its_input() {
     assert_eq!(printed(program!("blocking_agent"), &[]), "");
+}
+
+#[test]
+fn an_agent_on_plain_threads_does_not_outlive_a_client_that_stops_reading() {
+    let mut agent = Command::new(program!("blocking_agent"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it was built with this test");
+    let mut stdin = agent.stdin.take().expect("piped");
+    let answer = "x".repeat(1 << 20);
+    // The id comes back in the answer, which is more than a pipe holds, and nobody reads it.
+    writeln!(stdin, r#"{{"jsonrpc":"2.0","id":"{answer}","method":"_x"}}"#).expect("the agent reads");
+    drop(stdin);
+    let began = Instant::now();
+    while agent.try_wait().expect("it is ours").is_none() {
+        assert!(began.elapsed() < Duration::from_secs(30), "it is still there");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

@@ -28,8 +28,8 @@ fn let_chains(source: &str) -> Vec<usize> {
         // `if let P = E && …`: behind the `=`, outside of brackets, before the block.
         if matches!(text(at), "if" | "while") && text(at + 1) == "let" {
             let (mut depth, mut behind) = (0, false);
-            for next in at + 2..tokens.len() {
-                match text(next) {
+            for (next, word) in tokens.iter().enumerate().skip(at + 2) {
+                match word.text.as_str() {
                     "(" | "[" => depth += 1,
                     ")" | "]" => depth -= 1,
                     "{" if depth == 0 && behind => break,
@@ -37,7 +37,7 @@ fn let_chains(source: &str) -> Vec<usize> {
                     "}" => depth -= 1,
                     "=" if depth == 0 => behind = true,
                     "&" if depth == 0 && behind && text(next + 1) == "&" && text(next - 1) != "=" => {
-                        found.push(tokens[next].line);
+                        found.push(word.line);
                         break;
                     }
                     _ => {}

@@ -56,11 +56,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let agent = Mutex::new(Connection::new(Config::agent())?);
     let shared = Arc::new(Shared { agent, changed: Condvar::new(), started: Instant::now() });
     let (reader, writer) = (Arc::clone(&shared), Arc::clone(&shared));
-    thread::spawn(move || read(&reader)); // not waited for: a read of stdin cannot be interrupted
-    let writer = thread::spawn(move || write(&writer));
+    thread::spawn(move || read(&reader)); // not waited for: nothing interrupts a read of stdin
+    let (writing, written) = mpsc::channel::<()>();
+    thread::spawn(move || write(&writer, writing));
 
     let mut tokens = BTreeMap::new();
-    // The last action is `Closed`.
     while let Some(action) = shared.wait(|agent, _| match agent.poll_action() {
         None if agent.is_closed() => Some(None),
         action => action.map(Some),
@@ -77,7 +77,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => {}
         }
     }
-    drop(writer.join());
+    // A client that does not read is not waited for any longer.
+    let _ = written.recv_timeout(Duration::from_secs(2));
     Ok(())
 }
 
@@ -92,7 +93,8 @@ fn read(shared: &Shared) {
     }
 }
 
-fn write(shared: &Shared) {
+/// Drops `_writing` when all is written.
+fn write(shared: &Shared, _writing: mpsc::Sender<()>) {
     while let Some(frame) = shared.wait(|agent, _| match agent.poll_transmit() {
         None if agent.is_closed() => Some(None),
         frame => frame.map(Some),
