@@ -13,11 +13,13 @@ use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, duplex, split},
     net::{TcpListener, TcpStream},
-    time::interval,
+    time::{interval, timeout},
 };
 
 /// Words that the client hears before it cancels.
 const ENOUGH: usize = 5;
+/// How long the source may go on after that before this program calls itself broken.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -52,7 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let cancelled = cancelled.ok_or("the turn ended before the cancel")?;
     let answered = cancelled.elapsed();
-    let dropped = source.await??.saturating_duration_since(cancelled);
+    let dropped = timeout(PATIENCE, source).await???.saturating_duration_since(cancelled);
     println!("heard {heard} words, then cancelled; {late} more were on their way");
     println!("the source saw its connection end after {:.3} ms", dropped.as_secs_f64() * 1e3);
     println!("the turn was answered after {:.3} ms: {settlement:?}", answered.as_secs_f64() * 1e3);
