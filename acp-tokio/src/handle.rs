@@ -3,16 +3,16 @@
 use core::time::Duration;
 use std::sync::Arc;
 
+use acp_core::{
+    Agent, CancelKind, Cancellation, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
+    InitializeTicket, Payload, PermissionTicket, Refused, RequestKey, Role, Scope, SessionKey, SessionPlan,
+    SessionTicket, Ticket, Timestamp, TurnKey,
+};
 use tokio::sync::oneshot;
 
 use crate::{
     Pending, PromptTurn,
     shared::{Shared, State},
-};
-use acp_core::{
-    Agent, CancelKind, Cancellation, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
-    InitializeTicket, Payload, PermissionTicket, Refused, RequestKey, Role, Scope, SessionKey, SessionTicket, Ticket,
-    Timestamp, TurnKey,
 };
 
 /// Bytes waiting to be written, above which [`Handle::room`] waits: low enough that a cancel's answer is never behind
@@ -164,14 +164,39 @@ impl Handle<Client> {
         self.pending(|conn, now| conn.initialize(params, now))
     }
 
+    /// Opens a session, new or stored, by whichever way the agent offers: see [`Connection::open_session`].
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`]: nothing was sent.
+    pub fn open_session(&self, plan: &SessionPlan) -> Result<Pending<Client>, CommandError> {
+        self.pending(|conn, now| conn.open_session(plan, now))
+    }
+
     /// Begins a prompt turn, and gives it into your hands: see [`Connection::prompt`] and [`PromptTurn`].
     ///
     /// # Errors
     ///
     /// [`CommandError`]: nothing was sent.
     pub fn prompt(&self, session: SessionKey, content: &Payload) -> Result<PromptTurn, CommandError> {
+        self.begin(|conn, now| conn.prompt(session, content, None, now))
+    }
+
+    /// Cuts the running turn short for the sake of another prompt: see [`Connection::steer`].
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`]: nothing was sent, and nothing cancelled.
+    pub fn steer(&self, session: SessionKey, content: &Payload) -> Result<PromptTurn, CommandError> {
+        self.begin(|conn, now| conn.steer(session, content, None, now))
+    }
+
+    fn begin(
+        &self,
+        send: impl FnOnce(&mut Connection<Client>, Timestamp) -> Result<TurnKey, CommandError>,
+    ) -> Result<PromptTurn, CommandError> {
         self.shared.with(|state, now| {
-            let turn = state.desk.conn().prompt(session, content, None, now)?;
+            let turn = send(state.desk.conn(), now)?;
             let (waiter, ended) = oneshot::channel();
             state.desk.await_prompt(turn, waiter);
             Ok(PromptTurn::new(self.clone(), turn, ended))

@@ -276,6 +276,19 @@ async fn a_prompt_that_is_awaited_resolves_after_its_updates_were_taken() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_steer_cuts_the_running_turn_short_and_sends_its_line_after_it() {
+    let mut pair = pair(1024, until_cancelled).await;
+    pair.prompt();
+    let line = payload(json!([{ "type": "text", "text": "rather this" }]));
+    let second = pair.client.steer(pair.session, &line).expect("room").detach();
+    assert_eq!(pair.finish().await.1, Settlement::Cancelled);
+    assert!(matches!(pair.actions.next().await, Some(ClientAction::Update { .. })));
+    pair.client.cancel_turn(second, CancelKind::Stop).expect("a turn of ours");
+    assert_eq!(pair.finish().await.1, Settlement::Cancelled);
+    pair.close().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_dropped_prompt_is_cancelled_and_a_detached_one_is_not() {
     let mut pair = pair(1024, until_cancelled).await;
     drop(pair.begin());
