@@ -78,6 +78,7 @@ pub struct Ended {
 ///
 /// Dropping it kills the whole group, at once and without blocking, whether or not there still is a runtime, and no
 /// zombie is left. Nothing can be done in a client that is itself killed by SIGKILL: then the agent sees its stdin end.
+/// One that does not look goes on until it writes, which fails; one that neither reads nor writes is left behind.
 #[derive(Debug)]
 pub struct AgentProcess {
     group: Group,

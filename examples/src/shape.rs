@@ -51,6 +51,18 @@ pub fn tool_status(id: &str, status: &ToolCallStatus) -> Value {
     json!({ "sessionUpdate": "tool_call_update", "toolCallId": id, "status": status.as_str() })
 }
 
+/// The params of a permission request, without its session: one way to say yes, one to say no.
+#[must_use]
+pub fn permission() -> Payload {
+    payload(json!({
+        "toolCall": { "toolCallId": "call-1", "title": "Something that needs permission" },
+        "options": [
+            { "optionId": "yes", "name": "Allow", "kind": "allow_once" },
+            { "optionId": "no", "name": "Reject", "kind": "reject_once" },
+        ],
+    }))
+}
+
 /// The error of a request whose parameters are not what they must be. `why` names the part and what it must be.
 #[must_use]
 pub fn invalid_params(why: impl Into<Box<str>>) -> ErrorObject {

@@ -1,4 +1,4 @@
-//! The README shows the two smallest programs as they are: copied by hand, compared here.
+//! The README shows the two smallest programs as they are, copied by hand and compared here; and it names all of them.
 
 const README: &str = include_str!("../../README.md");
 
@@ -14,4 +14,24 @@ fn the_readme_shows_the_smallest_agent_as_it_is() {
 #[test]
 fn the_readme_shows_the_smallest_client_as_it_is() {
     assert!(shown(include_str!("../src/bin/client_small.rs")), "copy examples/src/bin/client_small.rs into the README");
+}
+
+#[test]
+fn the_readme_has_a_line_for_each_program() {
+    let programs = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin")).expect("a folder");
+    let mut names: Vec<_> = programs
+        .map(|program| program.expect("a program").path().file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let mut listed: Vec<_> = README
+        .split("## Programs in `examples/`")
+        .nth(1)
+        .and_then(|rest| rest.split("\n## ").next())
+        .expect("the table")
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    listed.sort();
+    assert_eq!(names, listed);
 }

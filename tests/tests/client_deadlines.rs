@@ -185,6 +185,18 @@ fn requests_in_a_turn_resolve_when_it_is_cancelled_and_cascade_where_that_is_the
     }
 }
 
+#[test]
+fn a_turn_whose_cancel_did_not_get_out_takes_requests_again() {
+    let (mut client, _, turn) = ClientBench::running(Config::client());
+    let now = client.now;
+    assert!(client.conn.cancel_turn(turn, CancelKind::Stop, now).is_ok());
+    let frame = client.conn.poll_transmit().expect("the cancel").id();
+    client.conn.handle_transmit_failed(frame, now);
+    assert!(client.conn.request_in(turn, "_again", &Payload::EMPTY, None, now).is_ok());
+    assert_eq!(client.said(), ["ask 4 _again"]);
+    assert_eq!(client.heard(), ["undelivered turn 1 stop=true steer=false"]);
+}
+
 // ---- clocks of silence -----------------------------------------------------------------------------------------
 
 #[test]

@@ -164,7 +164,7 @@ fn prompts_may_be_sent_at_once_to_an_agent_that_queues_them() {
     assert_eq!(client.said(), ["$/cancel_request 4"], "`session/cancel` would hit the first");
     client.error(4, -32800);
     client.stops(3, "end_turn");
-    assert_eq!(client.heard(), ["turn 2 CancelledUnasked, Error -32800", "turn 1 Ended(EndTurn)"]);
+    assert_eq!(client.heard(), ["turn 2 Cancelled, Error -32800", "turn 1 Ended(EndTurn)"]);
 }
 
 // ---- a line that cuts the turn short ---------------------------------------------------------------------------

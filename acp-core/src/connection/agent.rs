@@ -163,10 +163,11 @@ impl Connection<Agent> {
             // Written in place: an update is what there is most of.
             write_update(out, name, &id, update);
         })?;
-        if let Scope::Turn(turn) = scope
-            && let Some(turn) = self.turns.get_mut(&turn)
-            && let Some(seen) = v1::tool_call(update)
-        {
+        let turn = match scope {
+            Scope::Turn(turn) => self.turns.get_mut(&turn),
+            Scope::Session(_) => None,
+        };
+        if let Some((turn, seen)) = turn.and_then(|turn| Some((turn, v1::tool_call(update)?))) {
             match seen.status {
                 Some(ToolCallStatus::Completed | ToolCallStatus::Failed) => {
                     turn.transcript.step(TranscriptInput::Finished(&seen.id));

@@ -64,10 +64,8 @@ impl Connection<Client> {
             self.take_back(turn, Settlement::Cancelled, Outcome::Cancelled(CancelCause::Session));
             return Ok(Cancellation::Requested);
         };
-        if kind == CancelKind::Stop
-            && let Some(bound) = self.config.stop_confirm
-            && !self.timers.is_armed(Cause::StopConfirm(turn))
-        {
+        let bound = self.config.stop_confirm.filter(|_| kind == CancelKind::Stop);
+        if let Some(bound) = bound.filter(|_| !self.timers.is_armed(Cause::StopConfirm(turn))) {
             self.timers.arm(Cause::StopConfirm(turn), self.now + bound);
         }
         if let Some(turn) = self.turns.get_mut(&turn) {
@@ -128,21 +126,13 @@ impl Connection<Client> {
     }
 
     /// Cancels such a prompt by its request: `session/cancel` would hit the one before it. It keeps its place in the order
-    /// until it is answered.
+    /// until it is answered. What it asks meanwhile still reaches the host: the duty to answer `cancelled` unasked is that
+    /// of `session/cancel`.
     fn cancel_forwarded(&mut self, turn: TurnKey, now: Timestamp) -> Result<Cancellation, CommandError> {
         let Some(waiting) = self.turns.get_mut(&turn) else { return Ok(Cancellation::Moot) };
         waiting.cause.get_or_insert(CancelCause::Request);
         let request = RequestKey(waiting.request);
         self.cancel_request(request, now)
-    }
-
-    /// A prompt that was cancelled where it waited is next: what it asks from here on is void, too.
-    pub(super) fn forwarded_runs(&mut self, session: SessionKey, turn: TurnKey) {
-        if self.cancelled_by(turn).is_some() {
-            self.step_cancel(session, CancelScope::Turn(turn.0), CancelKind::Steer);
-            // Its cancel is out already: there is no frame to wait for.
-            self.step_turns(session, TurnInput::Sent(CancelKind::Steer));
-        }
     }
 
     /// A prompt that was never sent comes to its end here.

@@ -78,9 +78,8 @@ impl Hooks for Client {
     }
 
     fn on_opened(conn: &mut Connection<Self>, session: Option<SessionKey>) {
-        if let Some(known) = session
-            && let Some(id) = conn.sessions.get(known).map(|session| session.id.clone())
-        {
+        let known = session.and_then(|known| conn.sessions.get(known));
+        if let Some(id) = known.map(|session| session.id.clone()) {
             for params in conn.role.early.remove(&id).into_iter().flatten() {
                 conn.tell(ClientAction::Update { session, origin: Origin::Early, params });
             }
@@ -229,9 +228,6 @@ impl Connection<Client> {
         match ended {
             Some(TurnOutput::Ended(Ended { next: Some((next, true)), .. })) => {
                 self.start_waiting(session, TurnKey(next));
-            }
-            Some(TurnOutput::Ended(Ended { next: Some((next, false)), .. })) => {
-                self.forwarded_runs(session, TurnKey(next));
             }
             Some(TurnOutput::Broken(Broken { dropped })) => {
                 for turn in dropped {

@@ -245,9 +245,11 @@ impl<R: Role> Connection<R> {
         match self.outgoing.step(OutgoingInput::Answer(own)) {
             Ok(OutgoingOutput::Resolved(answered)) => {
                 self.timers.disarm(Cause::Request(RequestKey(own)));
-                self.timers.disarm(Cause::CancelConfirm(RequestKey(own)));
-                // Nobody needs to be told to cancel what is over.
-                self.outbox.withdraw(|tag| *tag == Tag::CancelRequest(own));
+                if answered.cancelled {
+                    self.timers.disarm(Cause::CancelConfirm(RequestKey(own)));
+                    // Nobody needs to be told to cancel what is over.
+                    self.outbox.withdraw(|tag| *tag == Tag::CancelRequest(own));
+                }
                 R::on_resolved(self, own, answered.about, outcome);
                 self.touch_clocks();
             }
