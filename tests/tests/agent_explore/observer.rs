@@ -289,8 +289,10 @@ impl Observer {
                 assert_eq!(self.prompt(turn).answer, None, "an update of t{turn} after its answer");
             } else if let Some(id) = words.strip_prefix("ask ") {
                 let id = id.split(' ').next().and_then(|id| id.parse().ok()).expect("an id");
-                let (_, written, _) = self.requests.get_mut(&id).expect("a request that was made");
+                let (turn, written, _) = self.requests.get_mut(&id).expect("a request that was made");
                 assert!(!core::mem::replace(written, true), "sent twice");
+                let turn = *turn;
+                assert!(!self.prompt(turn).cancelled, "{words}: asked in a turn that is being cancelled");
             } else {
                 self.answered(event, &words);
             }
