@@ -1,16 +1,20 @@
 //! Layer 5: a connection with its host's post sorted, for adapters: who awaits what, which token belongs to which turn,
 //! and what is left for the host's stream of actions. It is plain data too: no waker, no lock, no channel.
 //!
-//! An adapter puts a [`Desk`] behind whatever its runtime shares things with, makes every input and command through
-//! [`Desk::conn`], and then carries out what [`Desk::sort`] says.
+//! An adapter puts a [`Desk`] behind whatever its runtime shares things with, and its driver waits for what
+//! [`Desk::next`] says. After every input and every command it carries out what [`Desk::sort`] says.
+
+mod rounds;
 
 use alloc::collections::{BTreeMap, VecDeque};
 
+pub use self::rounds::{Next, PIECE, Round};
 use crate::{
-    action::{Outcome, Resolved, Settlement},
+    action::{Delivery, Outcome, Resolved, Settlement, TurnEnd},
     connection::{Connection, Role},
     host::{HostAction, TurnSignal},
-    ticket::{RequestKey, TurnKey},
+    role::Agent,
+    ticket::{RequestKey, TurnKey, TurnTicket},
     time::Timestamp,
 };
 
@@ -24,7 +28,10 @@ pub struct Desk<R: Role, A, P, T> {
     prompts: BTreeMap<TurnKey, P>,
     tokens: BTreeMap<TurnKey, T>,
     sweep_at: usize,
+    output: rounds::Output,
+    bytes_read: u64,
     deaf: bool,
+    finished: bool,
 }
 
 /// What [`Desk::sort`] asks the adapter to do.
@@ -45,7 +52,7 @@ const SWEEP: usize = 64;
 impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
     /// A desk with nothing on it.
     #[must_use]
-    pub const fn new(conn: Connection<R>) -> Self {
+    pub fn new(conn: Connection<R>) -> Self {
         Self {
             conn,
             inbox: VecDeque::new(),
@@ -53,11 +60,14 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
             prompts: BTreeMap::new(),
             tokens: BTreeMap::new(),
             sweep_at: SWEEP,
+            output: rounds::Output::default(),
+            bytes_read: 0,
             deaf: false,
+            finished: false,
         }
     }
 
-    /// The connection: for inputs, polls of frames and deadlines, and commands. Its actions are the desk's to take.
+    /// The connection: for commands. Its actions, frames and deadlines are the desk's to take.
     pub const fn conn(&mut self) -> &mut Connection<R> {
         &mut self.conn
     }
@@ -151,20 +161,9 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
         self.tokens.entry(turn).or_default()
     }
 
-    /// A turn is over: its token is not needed here any more. That does not fire it.
-    pub fn forget_token(&mut self, turn: TurnKey) {
-        self.tokens.remove(&turn);
-    }
-
     /// Nobody takes actions any more: what is told from now on is declined.
     pub const fn deafen(&mut self) {
         self.deaf = true;
-    }
-
-    /// Nothing will be told any more: lets go of whoever waits.
-    pub fn clear_waiters(&mut self) {
-        self.awaited.clear();
-        self.prompts.clear();
     }
 
     fn begin(&mut self, turn: TurnKey) {
@@ -173,5 +172,19 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
             self.sweep_at = self.tokens.len() * 2 + SWEEP;
         }
         self.tokens.entry(turn).or_default();
+    }
+}
+
+impl<A, P, T: Default> Desk<Agent, A, P, T> {
+    /// Ends a turn, whose token is not needed here any more. That does not fire it.
+    pub fn end_turn(&mut self, ticket: TurnTicket, end: &TurnEnd, now: Timestamp) -> Delivery {
+        self.tokens.remove(&ticket.turn());
+        self.conn.end_turn(ticket, end, now)
+    }
+
+    /// Nobody ends a turn any more: it is answered in the host's place.
+    pub fn abandon_turn(&mut self, ticket: &TurnTicket, now: Timestamp) -> Delivery {
+        self.tokens.remove(&ticket.turn());
+        self.conn.abandon(ticket.key(), now)
     }
 }

@@ -8,16 +8,12 @@ use acp_core::{
     InitializeTicket, Payload, PermissionTicket, Refused, RequestKey, Role, Scope, SessionKey, SessionPlan,
     SessionTicket, Ticket, Timestamp, TurnKey,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::{
     Pending, PromptTurn,
     shared::{Shared, State},
 };
-
-/// Bytes waiting to be written, above which [`Handle::room`] waits: low enough that a cancel's answer is never behind
-/// much, high enough to keep a pipe busy.
-const MARK: usize = 64 << 10;
 
 /// A connection in the host's hands. Clone it, send it, use it from any task; commands take effect at once.
 #[derive(Debug)]
@@ -28,15 +24,6 @@ pub struct Handle<R: Role> {
 impl<R: Role> Clone for Handle<R> {
     fn clone(&self) -> Self {
         Self { shared: Arc::clone(&self.shared) }
-    }
-}
-
-impl<R: Role> Shared<R> {
-    /// Lets those go on that wait for room, if there is some.
-    pub(crate) fn wake_senders(&self) {
-        if self.lock().desk.view().queued_bytes() <= MARK {
-            self.room.notify_waiters();
-        }
     }
 }
 
@@ -97,19 +84,18 @@ impl<R: Role> Handle<R> {
 
     /// Waits until little enough is queued to be written, or the connection is over.
     pub async fn room(&self) {
-        self.when(|state| state.desk.view().queued_bytes() <= MARK).await;
+        self.when(&self.shared.room, |state| state.desk.has_room().then_some(())).await;
     }
 
-    async fn when(&self, ready: impl Fn(&State<R>) -> bool) {
+    /// Waits until there is an answer, looking again whenever `event` happens.
+    async fn when<T>(&self, event: &Notify, look: impl Fn(&State<R>) -> Option<T>) -> T {
         loop {
-            let mut woken = core::pin::pin!(self.shared.room.notified());
+            let mut woken = core::pin::pin!(event.notified());
             // Listen first, look second: what changes in between is not missed.
             woken.as_mut().enable();
-            {
-                let state = self.shared.lock();
-                if state.done || ready(&state) {
-                    return;
-                }
+            let answer = look(&self.shared.lock());
+            if let Some(answer) = answer {
+                return answer;
             }
             woken.await;
         }
@@ -117,7 +103,7 @@ impl<R: Role> Handle<R> {
 
     /// Waits until everything that was queued so far is written and flushed, or the connection is over.
     pub async fn flush(&self) {
-        self.when(|state| state.desk.view().queued_bytes() == 0 && !state.writing).await;
+        self.when(&self.shared.room, |state| state.desk.is_flushed().then_some(())).await;
     }
 
     /// Begins the end: see [`Connection::close`]. [`closed`](Self::closed) tells when it is over.
@@ -127,24 +113,13 @@ impl<R: Role> Handle<R> {
 
     /// Waits for the end of the connection, and says why it ended.
     pub async fn closed(&self) -> CloseReason {
-        loop {
-            let mut woken = core::pin::pin!(self.shared.over.notified());
-            woken.as_mut().enable();
-            {
-                let state = self.shared.lock();
-                if state.done {
-                    return state.desk.view().close_reason().cloned().unwrap_or(CloseReason::Local);
-                }
-            }
-            woken.await;
-        }
+        self.when(&self.shared.over, |state| state.desk.finished()).await
     }
 
     /// Whether the connection is over.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        let state = self.shared.lock();
-        state.done || state.desk.view().is_closed()
+        self.shared.lock().desk.view().is_closed()
     }
 
     /// The agent's id of a session.
@@ -295,7 +270,7 @@ impl<R: Role> Actions<R> {
                     }
                     return Some(action);
                 }
-                if state.done {
+                if state.desk.finished().is_some() {
                     return None;
                 }
             }

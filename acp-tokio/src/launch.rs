@@ -1,16 +1,15 @@
 //! An agent as a child process, with the connection to it: started together, and ended together.
 
-use core::{future::Future, pin::Pin, time::Duration};
+use core::{future::Future, pin::Pin};
 use std::{io, process::ExitStatus};
 
-use acp_core::{Client, CloseReason, Config};
+use acp_core::{
+    Client, CloseReason, Config,
+    process::{LINGER, LastBytes},
+};
 use tokio::process::Command;
 
 use crate::{Actions, AgentProcess, Ended, Grace, Handle};
-
-/// How long the rest of an agent's output may take to arrive once it has exited, when something it started keeps the
-/// pipe open.
-const LAST_BYTES: Duration = Duration::from_millis(500);
 
 /// Starts an agent and connects to it. Spawn [`Running::run`]: it moves the bytes, and ends the agent with its whole
 /// process group once the connection is over.
@@ -72,19 +71,22 @@ impl Running {
     ///
     /// The process cannot be waited for.
     pub async fn run(mut self) -> io::Result<Ending> {
-        let mut exited = false;
+        let mut exited: Option<LastBytes> = None;
         let reason = loop {
             tokio::select! {
                 // The last bytes come before the exit status: what the agent said at the end is heard first.
                 biased;
                 reason = &mut self.driver => break reason,
-                status = self.process.wait(), if !exited => {
+                status = self.process.wait(), if exited.is_none() => {
                     status?;
-                    exited = true;
+                    exited = Some(LastBytes::new(self.client.shared.lock().desk.bytes_read()));
                 }
-                () = tokio::time::sleep(LAST_BYTES), if exited => {
-                    self.client.with(|conn, now| conn.handle_lost("the agent exited", now));
-                }
+                () = tokio::time::sleep(LINGER), if exited.is_some() => self.client.shared.with(|state, now| {
+                    let (read, behind) = (state.desk.bytes_read(), !state.desk.wants_input());
+                    if exited.as_mut().is_some_and(|last| last.were_read(read, behind)) {
+                        state.desk.conn().handle_lost("the agent exited", now);
+                    }
+                }),
             }
         };
         // The driver owns the agent's stdin: dropping it closes that.

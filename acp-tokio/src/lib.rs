@@ -80,7 +80,7 @@ fn connect<R: Role>(
     let shared = shared::Shared::new(Connection::new(config)?);
     let handle = Handle { shared: shared.clone() };
     let actions = Actions { shared: shared.clone() };
-    Ok((handle, actions, driver::drive(shared, reader, writer)))
+    Ok((handle, actions, driver::drive(driver::Finish(shared), reader, writer)))
 }
 
 /// The programs of the README are compiled as they stand there.

@@ -27,7 +27,8 @@ impl<R: Role> Pending<R> {
         self.request
     }
 
-    /// Asks the peer to cancel it: see [`Connection::cancel_request`](acp_core::Connection::cancel_request). The future still gives the outcome.
+    /// Asks the peer to cancel it: see [`Connection::cancel_request`](acp_core::Connection::cancel_request). The
+    /// future still gives the outcome.
     pub fn cancel(&self) {
         // The key is one of this connection's: it cannot be refused.
         let _ = self.handle.with(|conn, now| conn.cancel_request(self.request, now));

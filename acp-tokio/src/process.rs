@@ -12,14 +12,14 @@
 //! Groups: `process-wrap` does it on Windows, by a job object. On Unix it does not kill the group when dropped, and
 //! signals a group whose leader it has reaped, when the number may be a stranger's; so there it is std and `rustix`.
 
-use core::time::Duration;
-use std::collections::VecDeque;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use acp_core::machine::Machine as _;
-use acp_core::machine::shutdown::{Input, Shutdown, Step};
+use acp_core::Timestamp;
+use acp_core::machine::shutdown::{Input, Step};
+pub use acp_core::process::Grace;
+use acp_core::process::{Departure, LINGER, PIECE, PIECES, Tail};
 use bytes::Bytes;
 use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
@@ -29,17 +29,6 @@ use tokio::time::Instant;
 
 use group::Group;
 
-/// How much of stderr is kept, in bytes: 64 KiB, the last ones.
-const TAIL: usize = 64 * 1024;
-/// How many bytes of stderr are read at once, and passed on as one piece.
-const PIECE: usize = 8 * 1024;
-/// How many pieces of stderr wait for a slow taker before it misses the oldest.
-const PIECES: usize = 64;
-/// How long stderr is still read after the exit, when something that escaped the group holds it open.
-const DRAIN: Duration = Duration::from_millis(500);
-/// How long SIGKILL may take to show. Only a process that hangs in the kernel needs longer.
-const KILL: Duration = Duration::from_secs(5);
-
 /// The wire to an agent. Dropping `stdin` is the first step of a shutdown.
 #[derive(Debug)]
 pub struct Pipes {
@@ -47,22 +36,6 @@ pub struct Pipes {
     pub stdin: ChildStdin,
     /// What the agent writes. Bytes may be left in it after the exit: read to the end before calling a stream over.
     pub stdout: ChildStdout,
-}
-
-/// How long each step of [`AgentProcess::shutdown`] is given to work before the next. Default: 5 s each, as in the field
-/// (requirements A-05, B-60). Zero goes on at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grace {
-    /// From the closing of stdin to SIGTERM.
-    pub stdin: Duration,
-    /// From SIGTERM to SIGKILL.
-    pub terminate: Duration,
-}
-
-impl Default for Grace {
-    fn default() -> Self {
-        Self { stdin: Duration::from_secs(5), terminate: Duration::from_secs(5) }
-    }
 }
 
 /// How a process ended, in facts.
@@ -82,12 +55,8 @@ pub struct Ended {
 #[derive(Debug)]
 pub struct AgentProcess {
     group: Group,
-    grace: Grace,
-    machine: Shutdown,
-    /// When the grace of the last step is over.
-    due: Option<Instant>,
-    /// The last step taken while the process ran.
-    by: Option<Step>,
+    departure: Departure,
+    started: Instant,
     stderr: Arc<Stderr>,
     drain: Option<JoinHandle<()>>,
     /// Tells the drain that the process is over (or, when dropped, that nobody looks any more).
@@ -120,8 +89,8 @@ impl AgentProcess {
         let shared = Arc::new(Stderr::new());
         let (over, is_over) = watch::channel(false);
         let drain = tokio::spawn(drain(stderr, Arc::clone(&shared), is_over));
-        let machine = Shutdown::default();
-        Ok((Self { group, grace, machine, due: None, by: None, stderr: shared, drain: Some(drain), over }, pipes))
+        let (departure, started) = (Departure::new(grace), Instant::now());
+        Ok((Self { group, departure, started, stderr: shared, drain: Some(drain), over }, pipes))
     }
 
     /// Its process id, which is its group's too. `None` once it was reaped.
@@ -133,7 +102,7 @@ impl AgentProcess {
     /// The last 64 KiB that the process, or a descendant, wrote to stderr. Complete after `wait` or `shutdown`.
     #[must_use]
     pub fn stderr_tail(&self) -> Vec<u8> {
-        self.stderr.lock().tail.iter().copied().collect()
+        self.stderr.lock().tail.to_vec()
     }
 
     /// What [`stderr_tail`](Self::stderr_tail) has, and everything that comes after it, in pieces of up to 8 KiB.
@@ -144,7 +113,7 @@ impl AgentProcess {
         let ring = self.stderr.lock();
         // A closed channel, for when stderr is already over.
         let pieces = ring.pieces.as_ref().map_or_else(|| broadcast::channel(1).1, broadcast::Sender::subscribe);
-        (ring.tail.iter().copied().collect(), pieces)
+        (ring.tail.to_vec(), pieces)
     }
 
     /// Waits for the process to end, by itself. What is left of its group is then killed, and its stderr is complete
@@ -174,9 +143,12 @@ impl AgentProcess {
             self.advance(Input::Exited);
         }
         self.advance(Input::Begin);
-        while self.machine != Shutdown::Reaped {
+        while !self.departure.is_over() {
             // No grace is left: it survived SIGKILL.
-            let Some(due) = self.due else { return Ok(Ended { status: None, by: self.by }) };
+            let Some(due) = self.departure.due() else {
+                return Ok(Ended { status: None, by: self.departure.by() });
+            };
+            let due = self.started + due.saturating_duration_since(Timestamp::ZERO);
             tokio::select! {
                 biased;
                 _ = self.group.exited() => self.advance(Input::Exited),
@@ -184,30 +156,20 @@ impl AgentProcess {
             }
         }
         self.drained().await;
-        Ok(Ended { status: Some(self.group.exited().await?), by: self.by })
+        Ok(Ended { status: Some(self.group.exited().await?), by: self.departure.by() })
     }
 
-    /// Gives the machine its input, and does what it says.
     fn advance(&mut self, input: Input) {
-        // Refused is only an `Expired` with no grace running, which this adapter never sends.
-        let Ok(output) = self.machine.step(input) else { return };
-        if input != Input::Begin {
-            self.due = None;
-        }
-        let Some(step) = output.step else { return };
-        let grace = match step {
-            Step::CloseStdin => self.grace.stdin,
-            Step::Terminate if self.group.terminate() => self.grace.terminate,
-            Step::Terminate => Duration::ZERO,
+        let now = Timestamp::from_elapsed(self.started.elapsed());
+        self.departure.step(input, now, |step| match step {
+            // The owner of the pipe has dropped it.
+            Step::CloseStdin => true,
+            Step::Terminate => self.group.terminate(),
             Step::Kill => {
                 self.group.kill();
-                KILL
+                true
             }
-        };
-        if output.wait {
-            self.by = Some(step);
-            self.due = Some(Instant::now() + grace);
-        }
+        });
     }
 
     async fn drained(&mut self) {
@@ -226,14 +188,14 @@ struct Stderr(Mutex<Ring>);
 
 #[derive(Debug)]
 struct Ring {
-    tail: VecDeque<u8>,
+    tail: Tail,
     /// `None` once stderr is over.
     pieces: Option<broadcast::Sender<Bytes>>,
 }
 
 impl Stderr {
     fn new() -> Self {
-        Self(Mutex::new(Ring { tail: VecDeque::new(), pieces: Some(broadcast::channel(PIECES).0) }))
+        Self(Mutex::new(Ring { tail: Tail::new(), pieces: Some(broadcast::channel(PIECES).0) }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Ring> {
@@ -242,9 +204,7 @@ impl Stderr {
 
     fn push(&self, piece: &[u8]) {
         let mut ring = self.lock();
-        let excess = (ring.tail.len() + piece.len()).saturating_sub(TAIL);
-        ring.tail.drain(..excess);
-        ring.tail.extend(piece);
+        ring.tail.push(piece);
         // Told under the lock, so that a follower gets each byte once: in the tail or as a piece.
         if let Some(pieces) = ring.pieces.as_ref().filter(|pieces| pieces.receiver_count() > 0) {
             let _ = pieces.send(Bytes::copy_from_slice(piece));
@@ -256,7 +216,7 @@ impl Stderr {
 async fn drain(mut from: ChildStderr, to: Arc<Stderr>, mut over: watch::Receiver<bool>) {
     let enough = async {
         let _ = over.wait_for(|over| *over).await;
-        tokio::time::sleep(DRAIN).await;
+        tokio::time::sleep(LINGER).await;
     };
     tokio::pin!(enough);
     let mut piece = [0; PIECE];

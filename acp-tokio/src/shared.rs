@@ -36,16 +36,12 @@ pub(crate) struct Shared<R: Role> {
 pub(crate) struct State<R: Role> {
     pub(crate) desk: Desk<R, Waiter, PromptWaiter, CancellationToken>,
     started: Instant,
-    /// The driver holds bytes that are not written, or not flushed.
-    pub(crate) writing: bool,
-    /// The driver is done: nothing will be told any more.
-    pub(crate) done: bool,
 }
 
 impl<R: Role> Shared<R> {
     pub(crate) fn new(conn: Connection<R>) -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::new(State { desk: Desk::new(conn), started: Instant::now(), writing: false, done: false }),
+            state: Mutex::new(State { desk: Desk::new(conn), started: Instant::now() }),
             work: Notify::new(),
             told: Notify::new(),
             room: Notify::new(),
@@ -79,12 +75,16 @@ impl<R: Role> Shared<R> {
         result
     }
 
+    /// Lets those go on that wait for room, if there is some.
+    pub(crate) fn wake_senders(&self) {
+        if self.lock().desk.has_room() {
+            self.room.notify_waiters();
+        }
+    }
+
     /// The driver is done, or was dropped: whoever waits is woken.
     pub(crate) fn finish(&self) {
-        let mut state = self.lock();
-        state.done = true;
-        state.desk.clear_waiters();
-        drop(state);
+        self.step(|state, now| state.desk.finish(now));
         self.told.notify_one();
         self.room.notify_waiters();
         self.over.notify_waiters();

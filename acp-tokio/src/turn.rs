@@ -92,20 +92,14 @@ impl Turn {
 
     fn finish(&mut self, end: &TurnEnd) -> Delivery {
         let Some(ticket) = self.ticket.take() else { return Delivery::TooLate };
-        self.agent.shared.with(|state, now| {
-            state.desk.forget_token(self.turn);
-            state.desk.conn().end_turn(ticket, end, now)
-        })
+        self.agent.shared.with(|state, now| state.desk.end_turn(ticket, end, now))
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
-            self.agent.shared.with(|state, now| {
-                state.desk.forget_token(self.turn);
-                state.desk.conn().abandon(ticket.key(), now)
-            });
+            self.agent.shared.with(|state, now| state.desk.abandon_turn(&ticket, now));
         }
     }
 }

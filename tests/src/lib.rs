@@ -6,5 +6,6 @@ pub mod client;
 pub mod describe;
 pub mod explore;
 pub mod pair;
+pub mod suite;
 pub mod wire;
 pub mod words;

@@ -1,0 +1,116 @@
+//! An agent as a child process, with the connection to it: started together, and ended together.
+
+use core::{future::Future, pin::Pin};
+use std::{
+    io,
+    process::{Command, ExitStatus},
+};
+
+use acp_core::{
+    Client, CloseReason, Config,
+    process::{LINGER, LastBytes},
+};
+use async_io::Timer;
+use futures_lite::future::or;
+
+use crate::{Actions, AgentProcess, Ended, Grace, Handle};
+
+/// Starts an agent and connects to it. Spawn [`Running::run`]: it moves the bytes, and ends the agent with its whole
+/// process group once the connection is over.
+///
+/// # Errors
+///
+/// The program cannot be started, and why; or the configuration holds a zero or an impossible value.
+pub fn launch(
+    command: Command,
+    config: Config,
+    grace: Grace,
+) -> io::Result<(Handle<Client>, Actions<Client>, Running)> {
+    config.check().map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why.to_string()))?;
+    let (process, pipes) = AgentProcess::spawn(command, grace)?;
+    let (client, actions, driver) = crate::client(pipes.stdout, pipes.stdin, config)
+        .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why.to_string()))?;
+    let running = Running { process, driver: Box::pin(driver), client: client.clone() };
+    Ok((client, actions, running))
+}
+
+/// What a running agent may do next.
+enum Event {
+    Over(CloseReason),
+    Exited(io::Result<ExitStatus>),
+    Late,
+}
+
+/// A running agent: its process, and what moves the bytes. Dropping it kills the agent with its whole process group.
+pub struct Running {
+    process: AgentProcess,
+    driver: Pin<Box<dyn Future<Output = CloseReason> + Send>>,
+    client: Handle<Client>,
+}
+
+impl core::fmt::Debug for Running {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Running").field("process", &self.process).finish_non_exhaustive()
+    }
+}
+
+/// How it all ended: only facts that were seen.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ending {
+    /// Why the connection ended.
+    pub reason: CloseReason,
+    /// How the process ended; `None` if it could not be ended.
+    pub status: Option<ExitStatus>,
+    /// The step that it took; `None` if it had exited by itself.
+    pub by: Option<acp_core::machine::shutdown::Step>,
+    /// The last it said on stderr, up to 64 KiB.
+    pub stderr: String,
+}
+
+impl Running {
+    /// The process.
+    #[must_use]
+    pub const fn process(&self) -> &AgentProcess {
+        &self.process
+    }
+
+    /// Moves the bytes until the connection is over, then ends the agent: its stdin is closed, then SIGTERM, then SIGKILL
+    /// to its group, with the graces it was launched with.
+    ///
+    /// # Errors
+    ///
+    /// The process cannot be waited for.
+    pub async fn run(mut self) -> io::Result<Ending> {
+        let mut exited: Option<LastBytes> = None;
+        let reason = loop {
+            let (driver, process, has_exited) = (&mut self.driver, &mut self.process, exited.is_some());
+            let over = async { Event::Over(driver.await) };
+            let status = async { Event::Exited(process.wait().await) };
+            let late = async {
+                Timer::after(LINGER).await;
+                Event::Late
+            };
+            let next = async { if has_exited { late.await } else { status.await } };
+            // The last bytes come before the exit status: what the agent said at the end is heard first.
+            match or(over, next).await {
+                Event::Over(reason) => break reason,
+                Event::Exited(status) => {
+                    status?;
+                    exited = Some(LastBytes::new(self.client.shared.lock().desk.bytes_read()));
+                }
+                Event::Late => self.client.shared.with(|state, now| {
+                    let (read, behind) = (state.desk.bytes_read(), !state.desk.wants_input());
+                    if exited.as_mut().is_some_and(|last| last.were_read(read, behind)) {
+                        state.desk.conn().handle_lost("the agent exited", now);
+                    }
+                }),
+            }
+        };
+        // The driver owns the agent's stdin: dropping it closes that.
+        drop(core::mem::replace(&mut self.driver, Box::pin(core::future::pending())));
+        let Ended { status, by } = self.process.shutdown().await?;
+        let stderr = String::from_utf8_lossy(&self.process.stderr_tail()).into_owned();
+        Ok(Ending { reason, status, by, stderr })
+    }
+}

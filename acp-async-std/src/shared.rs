@@ -1,0 +1,124 @@
+//! What the driver, the handles and the host's stream of actions share: the connection, behind a lock.
+//!
+//! The core takes commands in one call and answers at once, so they are made under a lock that is never held across an
+//! `await`: no command queue, and nothing that a slow reader, writer or host could hold up.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use acp_core::{Connection, Desk, Outcome, Resolved, Role, Settlement, Timestamp, Wake};
+use event_listener::Event;
+use futures_channel::oneshot;
+
+use crate::Token;
+
+/// Who awaits the outcome of a request.
+pub(crate) type Waiter = oneshot::Sender<Resolved>;
+/// Who awaits the end of a prompt.
+pub(crate) type PromptWaiter = oneshot::Sender<(Settlement, Outcome)>;
+
+/// One connection, shared.
+#[derive(Debug)]
+pub(crate) struct Shared<R: Role> {
+    state: Mutex<State<R>>,
+    /// Wakes the driver: there is something to write, or another time to wait for.
+    pub(crate) work: Event,
+    /// Wakes the host's stream: there is an action, or the end.
+    pub(crate) told: Event,
+    /// Wakes senders: the queue of output fell below the mark or was flushed, or the connection ended.
+    pub(crate) room: Event,
+    /// Wakes who waits for the end.
+    pub(crate) over: Event,
+}
+
+/// What is behind the lock.
+#[derive(Debug)]
+pub(crate) struct State<R: Role> {
+    pub(crate) desk: Desk<R, Waiter, PromptWaiter, Token>,
+    started: Instant,
+}
+
+impl<R: Role> Shared<R> {
+    pub(crate) fn new(conn: Connection<R>) -> Arc<Self> {
+        Arc::new(Self {
+            state: Mutex::new(State { desk: Desk::new(conn), started: Instant::now() }),
+            work: Event::new(),
+            told: Event::new(),
+            room: Event::new(),
+            over: Event::new(),
+        })
+    }
+
+    /// The state, whatever became of a thread that held it before: the core never leaves a half-done step behind.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One command of the host's, with a fresh time, and everything that follows from it.
+    pub(crate) fn with<T>(&self, act: impl FnOnce(&mut State<R>, Timestamp) -> T) -> T {
+        let result = self.step(act);
+        self.work.notify(1);
+        result
+    }
+
+    /// The same for the driver, which looks at what there is to do anyway.
+    pub(crate) fn step<T>(&self, act: impl FnOnce(&mut State<R>, Timestamp) -> T) -> T {
+        let mut state = self.lock();
+        let now = state.now();
+        let result = act(&mut state, now);
+        while let Some(wake) = state.desk.sort(now) {
+            state.carry_out(wake);
+        }
+        if state.desk.has_mail() {
+            self.told.notify(1);
+        }
+        result
+    }
+
+    /// Lets those go on that wait for room, if there is some.
+    pub(crate) fn wake_senders(&self) {
+        if self.lock().desk.has_room() {
+            self.room.notify(usize::MAX);
+        }
+    }
+
+    /// The driver is done, or was dropped: whoever waits is woken.
+    pub(crate) fn finish(&self) {
+        self.step(|state, now| state.desk.finish(now));
+        self.told.notify(1);
+        self.room.notify(usize::MAX);
+        self.over.notify(usize::MAX);
+    }
+}
+
+impl<R: Role> State<R> {
+    /// Fresh each time: a time kept from before an `await` would fire timers late.
+    pub(crate) fn now(&self) -> Timestamp {
+        Timestamp::from_elapsed(self.started.elapsed())
+    }
+
+    /// The time of a deadline on the system's clock.
+    pub(crate) fn instant(&self, at: Timestamp) -> Instant {
+        self.started + at.saturating_duration_since(Timestamp::ZERO)
+    }
+
+    /// Wakes whoever the core says. They may have stopped waiting, which is no news.
+    pub(crate) fn carry_out(&mut self, wake: Wake<Waiter, PromptWaiter>) {
+        match wake {
+            Wake::Answer(waiter, resolved) => drop(waiter.send(resolved)),
+            Wake::Prompt(waiter, settlement, outcome) => drop(waiter.send((settlement, outcome))),
+            Wake::Token(turn) => self.desk.token(turn).cancel(),
+        }
+    }
+
+    /// Takes the next action for the host.
+    pub(crate) fn next_action(&mut self) -> Option<R::Action> {
+        let (action, wake) = self.desk.take();
+        if let Some(wake) = wake {
+            self.carry_out(wake);
+        }
+        action
+    }
+}
