@@ -12,7 +12,7 @@
 //! # An agent
 //!
 //! It answers each prompt with one line, stops when it is told to, and ends when its client goes away. As a program its
-//! streams are those of [`stdio`]; here they are whatever it is given.
+//! streams are those of [`stdio()`]; here they are whatever it is given.
 //!
 //! ```
 //! use acp_async_std::acp_core::{Agent, AgentAction, CloseReason, Config, Payload, wire::StopReason};

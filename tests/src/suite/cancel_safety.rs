@@ -18,8 +18,9 @@ const ENOUGH: usize = 100_000;
 #[doc(hidden)]
 pub async fn a_dropped_wait_for_an_action_loses_none<A: Adapter>() {
     let mut pair = Pair::<A>::new(7, work::<A, _>(stream::<A>)).await;
+    assert!(polled(A::next(&mut pair.actions), 1).await.is_none(), "there is nothing to tell");
     pair.prompt();
-    let (mut updates, mut drops) = (0, 0);
+    let mut updates = 0;
     loop {
         match polled(A::next(&mut pair.actions), 1).await {
             Some(Some(ClientAction::Update { params, .. })) => {
@@ -31,13 +32,9 @@ pub async fn a_dropped_wait_for_an_action_loses_none<A: Adapter>() {
                 break;
             }
             Some(other) => panic!("{other:?}"),
-            None => {
-                drops += 1;
-                futures_lite::future::yield_now().await;
-            }
+            None => futures_lite::future::yield_now().await,
         }
     }
-    assert!(drops > 0);
     pair.close().await;
 }
 
@@ -172,13 +169,10 @@ pub async fn dropped_waits_for_room_for_the_flush_for_a_token_and_for_the_end_ch
     let turn = pair.prompt();
     let note = pair::payload(serde_json::json!({ "text": "x".repeat(100_000) }));
     A::with(&pair.client, |conn, now| conn.notify("_note", Some(&note), now)).expect("there is room");
-    let mut drops = 0;
     while polled(A::room(&pair.client), 1).await.is_none() || polled(A::flush(&pair.client), 1).await.is_none() {
-        drops += 1;
-        assert_eq!(polled(A::closed(&pair.client), 1).await, None);
         futures_lite::future::yield_now().await;
     }
-    assert!(drops > 0);
+    assert_eq!(polled(A::closed(&pair.client), 1).await, None);
     A::room(&pair.client).await;
     A::flush(&pair.client).await;
     pair.cancel(turn, CancelKind::Steer);

@@ -1,7 +1,7 @@
 //! The process's own stdin and stdout as a wire, over each kind of thing that may be behind them.
 //!
-//! Descriptors 0 and 1 are the process's, so each rule runs an agent in a child: the same test binary, told by [`ROLE`] to
-//! be one. The test harness prints to fd 1 before an agent can take it; what counts begins at [`READY`].
+//! Descriptors 0 and 1 are the process's, so each rule runs an agent in a child: the same test binary, told by `ROLE` to
+//! be one. The test harness prints to fd 1 before an agent can take it; what counts begins at `READY`.
 
 mod agent;
 
@@ -229,12 +229,14 @@ pub fn over_dev_null(me: &str) {
 #[doc(hidden)]
 pub fn a_failed_write_surfaces(me: &str) {
     let mut child = start(me, "broken", Stdio::piped(), Stdio::piped());
+    read_to(child.stderr.as_mut().expect("piped"), "written\n");
     read_to(child.stdout.take().expect("piped"), READY);
     let (_, stderr) = finish(child);
     assert!(stderr.contains("failed: Broken pipe"), "{stderr}");
 
     let (near, far) = terminal();
-    let child = start(me, "broken", Stdio::piped(), far);
+    let mut child = start(me, "broken", Stdio::piped(), far);
+    read_to(child.stderr.as_mut().expect("piped"), "written\n");
     read_to(&near, READY);
     drop(near);
     let (_, stderr) = finish(child);

@@ -51,12 +51,21 @@ pub async fn the_exit_status_never_overtakes_the_last_bytes<A: Adapter>() {
 const ESCAPE: &str =
     r#"setsid sh -c 'echo "{\"jsonrpc\":\"2.0\",\"method\":\"_escaped\",\"params\":{\"pid\":$$}}"; exec sleep 1000' &"#;
 
+/// It, which is nobody's to end but ours.
+struct Escaped(Pid);
+
+impl Drop for Escaped {
+    fn drop(&mut self) {
+        let _ = rustix::process::kill_process(self.0, Signal::KILL);
+    }
+}
+
 /// Waits for it to say so.
-async fn escaped<A: Adapter>(actions: &mut A::Actions<Client>) -> Pid {
+async fn escaped<A: Adapter>(actions: &mut A::Actions<Client>) -> Escaped {
     match A::next(actions).await {
         Some(ClientAction::Common(Common::Notification { params: Some(params), .. })) => {
             let params: serde_json::Value = params.get().expect("an object");
-            pid(u32::try_from(params["pid"].as_u64().expect("a number")).expect("a process id"))
+            Escaped(pid(u32::try_from(params["pid"].as_u64().expect("a number")).expect("a process id")))
         }
         other => panic!("{other:?}"),
     }
@@ -74,7 +83,7 @@ pub async fn a_slow_host_gets_the_last_bytes_although_stdout_does_not_end<A: Ada
     A::sleep(Duration::from_millis(1_800)).await;
     assert_eq!(take::<A>(actions).await, (1_500, Some(CloseReason::Lost("the agent exited".into()))));
     ending.await.expect("a status");
-    rustix::process::kill_process(escaped, Signal::KILL).expect("it has escaped");
+    rustix::process::test_kill_process(escaped.0).expect("it has escaped");
 }
 
 #[doc(hidden)]
@@ -101,7 +110,7 @@ pub async fn stdout_held_open_from_outside_the_group_holds_nothing_up_for_long<A
     assert_eq!((reason, status.and_then(|status| status.code())), (exited, Some(3)));
     assert!(begun.elapsed() < LONG.stdin);
     assert_eq!(hello.await.outcome, Outcome::Closed);
-    rustix::process::kill_process(escaped, Signal::KILL).expect("it has escaped");
+    rustix::process::test_kill_process(escaped.0).expect("it has escaped");
 }
 
 #[doc(hidden)]

@@ -3,9 +3,14 @@
 use core::{
     future::poll_fn,
     pin::Pin,
+    sync::atomic::{AtomicBool, Ordering},
     task::{Context, Poll, Waker},
+    time::Duration,
 };
-use std::process::{Command, exit};
+use std::{
+    process::{Command, exit},
+    sync::Arc,
+};
 
 use acp_core::Config;
 use futures_lite::{AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _};
@@ -69,21 +74,37 @@ async fn play<A: Adapter>(role: &str, mut stdin: BoxRead, mut stdout: BoxWrite) 
             stdin.read_to_end(&mut Vec::new()).await.expect("stdin works");
         }
         "broken" => {
-            // The end of stdin says that nobody reads any more.
+            // Nothing is under way; the end of stdin says that nobody reads any more.
+            eprintln!("written");
             stdin.read_to_end(&mut Vec::new()).await.expect("stdin works");
-            let error = async { stdout.write_all(b"more").await.and(stdout.flush().await) }.await;
-            eprintln!("failed: {}", error.expect_err("nobody reads"));
+            // A child of the test's that is just being started may still hold what its parent has closed.
+            let error = loop {
+                match async { stdout.write_all(b"more").await.and(stdout.flush().await) }.await {
+                    Ok(()) => A::sleep(Duration::from_millis(1)).await,
+                    Err(error) => break error,
+                }
+            };
+            eprintln!("failed: {error}");
             assert!(stdout.write_all(b"again").await.is_err(), "it stays broken");
         }
         "turn" => {
             let (agent, told, driver) = A::agent_over(stdin, stdout, Config::agent());
             let end = A::spawn(driver);
-            let turn = work::<A, _>(|turn| async {
-                until_cancelled::<A>(turn).await;
-                eprintln!("the turn was cancelled");
+            let stopped = Arc::new(AtomicBool::new(false));
+            let stops = Arc::clone(&stopped);
+            let turn = work::<A, _>(move |turn| {
+                let stops = Arc::clone(&stops);
+                async move {
+                    until_cancelled::<A>(turn).await;
+                    stops.store(true, Ordering::Release);
+                }
             });
             serve::<A>(agent, told, turn).await;
             end.await;
+            while !stopped.load(Ordering::Acquire) {
+                A::sleep(Duration::from_millis(1)).await;
+            }
+            eprintln!("the turn was cancelled");
         }
         other => panic!("no such role: {other}"),
     }
