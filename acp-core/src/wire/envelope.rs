@@ -4,19 +4,19 @@
 //! message, what can still be said about it is kept, because somebody may wait for an answer.
 
 use alloc::vec::Vec;
-use core::{fmt, str};
+use core::str;
 
 use bytes::Bytes;
-use serde::de::{Deserializer, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
 use super::{
     id::Id,
-    method::MethodName,
+    method::{Method, MethodName},
     noise::without_noise,
-    object::{members, string},
+    object::string,
     oversize::{Oversized, OversizedShape, Scanner},
     payload::{ErrorObject, Payload},
+    scan::{Walk, json},
+    update,
 };
 
 /// One decoded message.
@@ -109,6 +109,10 @@ pub fn parse_line(line: &Bytes, max_batch: usize) -> Line {
     let Ok(text) = str::from_utf8(line) else {
         return Line::Message(not_json(line, "the line is not UTF-8"));
     };
+    if let Some((params, seen)) = update::params(text) {
+        let (method, params) = (MethodName::Known(Method::SessionUpdate), Payload::from_seen(line, params, seen));
+        return Line::Message(Message::Notification { method, params: Some(params) });
+    }
     let text = without_noise(text);
     match text.as_bytes().first() {
         None => Line::Blank,
@@ -123,19 +127,26 @@ fn malformed(shape: Shape, id: Option<Id>, why: &'static str) -> Message {
 
 /// The message `text`, which is a part of `line`.
 fn message(line: &Bytes, text: &str) -> Message {
-    let mut envelope = Envelope::default();
-    if members(text, |key, value| envelope.take(key, value)).is_ok() {
-        let raw = || Payload::from_line(line, text);
-        return envelope
-            .decode(line)
-            .unwrap_or_else(|malformed| Message::Malformed(Malformed { raw: Some(raw()), ..malformed }));
+    let mut walk = Walk::new(text);
+    if let Some(message) = object(line, &mut walk).filter(|_| walk.is_over()) {
+        return message;
     }
     // Either it is not JSON, or it is, but no object. Ask only now: this is not the way of ordinary lines.
-    match serde_json::from_str::<&RawValue>(text) {
-        Ok(_) => malformed(Shape::Nothing, None, "a message must be an object"),
-        // With the white space behind it, which may be what ends its last number.
-        Err(_) => not_json(line, "the line is not JSON"),
+    match json(text) {
+        Some(_) => malformed(Shape::Nothing, None, "a message must be an object"),
+        None => not_json(line, "the line is not JSON"),
     }
+}
+
+/// The message at which the walk is. `None`: there is no object, or what is there is not JSON.
+fn object(line: &Bytes, walk: &mut Walk<'_>) -> Option<Message> {
+    let mut envelope = Envelope::default();
+    let start = walk.place();
+    walk.members(|key, value| envelope.take(key, value))?;
+    let (text, broken) = (walk.since(start), walk.broken);
+    Some(envelope.decode(line, broken).unwrap_or_else(|malformed| {
+        Message::Malformed(Malformed { raw: Some(Payload::from_line(line, text, broken)), ..malformed })
+    }))
 }
 
 /// What is not JSON may still tell whom it answers: whoever waits for that must not wait for ever.
@@ -151,36 +162,25 @@ fn not_json(line: &[u8], why: &'static str) -> Message {
 fn batch(line: &Bytes, text: &str, max: usize) -> Line {
     let mut messages = Vec::new();
     let mut count = 0_usize;
-    let mut json = serde_json::Deserializer::from_str(text);
-    let read = json.deserialize_seq(Elements(|element: &RawValue| {
+    let mut walk = Walk::new(text);
+    let read = walk.elements(|walk| {
         count += 1;
-        if count <= max {
-            // An array in here is no envelope: neither by position nor as a batch of its own.
-            messages.push(message(line, element.get()));
+        if count <= max && walk.is_at_object() {
+            messages.push(object(line, walk)?);
+        } else {
+            walk.value()?;
+            if count <= max {
+                // An array in here is no envelope: neither by position nor as a batch of its own.
+                messages.push(malformed(Shape::Nothing, None, "a message must be an object"));
+            }
         }
-    }));
-    match read.and_then(|()| json.end()) {
-        Err(_) => Line::Message(malformed(Shape::NotJson, None, "the line is not JSON")),
-        Ok(()) if count == 0 => Line::EmptyBatch,
-        Ok(()) if count > max => Line::BatchTooLarge,
-        Ok(()) => Line::Batch(messages),
-    }
-}
-
-struct Elements<F>(F);
-
-impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Elements<F> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut elements: A) -> Result<(), A::Error> {
-        while let Some(element) = elements.next_element()? {
-            (self.0)(element);
-        }
-        Ok(())
+        Some(())
+    });
+    match read.filter(|()| walk.is_over()) {
+        None => Line::Message(malformed(Shape::NotJson, None, "the line is not JSON")),
+        Some(()) if count == 0 => Line::EmptyBatch,
+        Some(()) if count > max => Line::BatchTooLarge,
+        Some(()) => Line::Batch(messages),
     }
 }
 
@@ -225,7 +225,7 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    fn decode(&self, line: &Bytes) -> Result<Message, Malformed> {
+    fn decode(&self, line: &Bytes, broken: bool) -> Result<Message, Malformed> {
         let shape = self.shape();
         let id = self.id.filter(|_| !self.id_twice).and_then(Id::from_raw);
         let fault = |why| Malformed { shape, id: id.clone(), why, raw: None };
@@ -246,7 +246,7 @@ impl<'a> Envelope<'a> {
             let method = MethodName::new(&method);
             let params = match self.params {
                 None | Some("null") => None,
-                Some(raw) if raw.starts_with(['{', '[']) => Some(Payload::from_line(line, raw)),
+                Some(raw) if raw.starts_with(['{', '[']) => Some(Payload::from_line(line, raw, broken)),
                 Some(_) => return Err(fault("`params` must be an object or an array")),
             };
             return Ok(match id {
@@ -255,8 +255,8 @@ impl<'a> Envelope<'a> {
             });
         }
         let answer = match (self.result, self.error) {
-            (Some(result), None) => Ok(Payload::from_line(line, result)),
-            (None, Some(error)) => Err(ErrorObject::parse(&Payload::from_line(line, error))
+            (Some(result), None) => Ok(Payload::from_line(line, result, broken)),
+            (None, Some(error)) => Err(ErrorObject::parse(&Payload::from_line(line, error, broken))
                 .ok_or_else(|| fault("`error` must have an integer `code` and a string `message`"))?),
             (Some(_), Some(_)) => return Err(fault("`result` must not be together with `error`")),
             (None, None) => return Err(fault("`method`, `result` or `error` must be there")),

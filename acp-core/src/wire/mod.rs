@@ -14,9 +14,12 @@ mod object;
 mod open_enum;
 mod oversize;
 mod payload;
+mod scan;
+mod special;
+mod update;
 mod write;
 
-pub use dialect::v1::{Capabilities, PermissionOutcome, permission_outcome};
+pub use dialect::v1::{Capabilities, PermissionOutcome, TextChunk, permission_outcome};
 pub use envelope::{Line, Malformed, Message, Shape, parse_line};
 pub use id::Id;
 pub use method::{Form, Gate, Method, MethodName, Sender, Spec};

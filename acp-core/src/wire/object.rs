@@ -5,23 +5,18 @@
 //! counts by its decoded text, and every value stays as it came.
 
 use alloc::{borrow::Cow, string::String};
-use core::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use super::{scan::Walk, special};
 
-/// Calls `each` with every member of the object `text`, in order: the decoded key, and the text of the value.
+/// Calls `each` with every member of the object `text`, in order: the decoded key, and the text of the value. `None`:
+/// `text` is not exactly one JSON object.
 ///
 /// A key that does not decode (a lone surrogate) is given as it stands, quotes included: no name anybody looks for begins
 /// with a quote.
-///
-/// # Errors
-///
-/// `text` is not exactly one JSON object.
-pub(super) fn members<'a>(text: &'a str, each: impl FnMut(&str, &'a str)) -> Result<(), serde_json::Error> {
-    let mut json = serde_json::Deserializer::from_str(text);
-    Members(each).deserialize(&mut json)?;
-    json.end()
+pub(super) fn members<'a>(text: &'a str, each: impl FnMut(&str, &'a str)) -> Option<()> {
+    let mut walk = Walk::new(text);
+    walk.members(each)?;
+    walk.is_over().then_some(())
 }
 
 /// The text of a JSON string, decoded; borrowed when it has no escapes. `None`: not a string, or it does not decode.
@@ -33,31 +28,56 @@ pub(super) fn string(raw: &str) -> Option<Cow<'_, str>> {
     serde_json::from_str::<String>(raw).ok().map(Cow::Owned)
 }
 
-struct Members<F>(F);
-
-impl<'de, F: FnMut(&str, &'de str)> DeserializeSeed<'de> for Members<F> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_map(self)
+/// Appends the text between the quotes of a well-formed string, decoded. `None`: it does not decode; `to` is as it was.
+pub(super) fn unescape(raw: &str, to: &mut String) -> Option<()> {
+    let before = to.len();
+    to.reserve(raw.len());
+    let mut rest = raw;
+    while let Some((plain, escape)) = split_at_backslash(rest) {
+        to.push_str(plain);
+        let mut escape_ends = 2;
+        let decoded = match escape.as_bytes().get(1)? {
+            b'b' => '\x08',
+            b'f' => '\x0c',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => match unescape_unicode(escape) {
+                Some((decoded, length)) => {
+                    escape_ends = length;
+                    decoded
+                }
+                None => {
+                    to.truncate(before);
+                    return None;
+                }
+            },
+            // A quote, a backslash or a slash stand for themselves.
+            itself => char::from(*itself),
+        };
+        to.push(decoded);
+        rest = escape.get(escape_ends..)?;
     }
+    to.push_str(rest);
+    Some(())
 }
 
-impl<'de, F: FnMut(&str, &'de str)> Visitor<'de> for Members<F> {
-    type Value = ();
+fn split_at_backslash(text: &str) -> Option<(&str, &str)> {
+    text.split_at_checked(special::backslash(text.as_bytes())?)
+}
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+/// The character of an escape such as `\u00e9`, or of two that make a pair, and how long that is.
+fn unescape_unicode(escape: &str) -> Option<(char, usize)> {
+    let unit = |at: usize| {
+        let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let first = unit(0)?;
+    if let Some(alone) = char::from_u32(first.into()) {
+        return Some((alone, 6));
     }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
-        // Raw: skipping a raw value does not recurse, checks no escapes and no ranges. Never `Option`: null is a value.
-        while let Some(key) = map.next_key::<&'de RawValue>()? {
-            let value = map.next_value::<&'de RawValue>()?;
-            (self.0)(&string(key.get()).unwrap_or(Cow::Borrowed(key.get())), value.get());
-        }
-        Ok(())
-    }
+    let mut pair = char::decode_utf16([first, unit(6)?]);
+    pair.next()?.ok().map(|both| (both, 12))
 }
 
 #[cfg(test)]
@@ -68,7 +88,7 @@ mod tests {
 
     fn read(text: &str) -> Option<Vec<(String, String)>> {
         let mut seen = Vec::new();
-        members(text, |key, value| seen.push((key.to_owned(), value.to_owned()))).ok()?;
+        members(text, |key, value| seen.push((key.to_owned(), value.to_owned())))?;
         Some(seen)
     }
 

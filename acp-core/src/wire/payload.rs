@@ -4,13 +4,21 @@
 //! was received. No tree is built, no number is rounded, no unknown member is lost.
 
 use alloc::{boxed::Box, string::ToString, vec::Vec};
-use core::{fmt, str};
+use core::{
+    fmt,
+    hash::{Hash, Hasher},
+    str,
+};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;
 
-use super::object::{members, string};
+use super::{
+    object::{members, string},
+    scan,
+    update::Seen,
+};
 
 /// A JSON value as text: a slice of the received line, or what we serialized.
 ///
@@ -19,14 +27,18 @@ use super::object::{members, string};
 /// text.
 ///
 /// A slice keeps the line it came in alive; [`detach`](Self::detach) what is kept for long.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Payload(Bytes);
+#[derive(Clone)]
+pub struct Payload {
+    text: Bytes,
+    /// What the reader of the line has seen in it.
+    seen: Seen,
+}
 
 impl Payload {
     /// `null`
-    pub const NULL: Self = Self(Bytes::from_static(b"null"));
+    pub const NULL: Self = Self::from_trusted(Bytes::from_static(b"null"));
     /// `{}`
-    pub const EMPTY: Self = Self(Bytes::from_static(b"{}"));
+    pub const EMPTY: Self = Self::from_trusted(Bytes::from_static(b"{}"));
 
     /// Serializes `value`.
     ///
@@ -35,7 +47,7 @@ impl Payload {
     /// It has no form in JSON (a map whose keys are no strings), or its own `Serialize` failed.
     pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, NotJson> {
         // A raw value inside it brings its own white space.
-        Ok(Self(without_line_breaks(serde_json::to_vec(value)?.into())))
+        Ok(Self::from_trusted(without_line_breaks(serde_json::to_vec(value)?.into())))
     }
 
     /// Takes text that holds one JSON value. Line breaks between its tokens are removed.
@@ -45,31 +57,47 @@ impl Payload {
     /// It is not UTF-8, not well-formed, or more than one value.
     pub fn parse(text: impl Into<Bytes>) -> Result<Self, NotJson> {
         let text = text.into();
-        let checked: &RawValue = serde_json::from_slice(&text)?;
-        Ok(Self(without_line_breaks(text.slice_ref(checked.get().as_bytes()))))
+        let checked = match str::from_utf8(&text).ok().and_then(scan::json) {
+            Some(value) => value,
+            // It knows what is wrong, and where.
+            None => serde_json::from_slice::<&RawValue>(&text)?.get(),
+        };
+        Ok(Self::from_trusted(without_line_breaks(text.slice_ref(checked.as_bytes()))))
     }
 
     /// Takes what a parser has already found to be one JSON value, trimmed and without line breaks.
     pub(crate) const fn from_trusted(text: Bytes) -> Self {
-        Self(text)
+        Self { text, seen: Seen::NOTHING }
     }
 
-    /// Takes the part `raw` of `line` that a parser has already found to be one JSON value.
-    pub(super) fn from_line(line: &Bytes, raw: &str) -> Self {
-        Self::from_trusted(without_line_breaks(line.slice_ref(raw.as_bytes())))
+    /// Takes the part `raw` of `line` that a parser has already found to be one JSON value; `broken`, if there may be line
+    /// breaks in it.
+    pub(super) fn from_line(line: &Bytes, raw: &str, broken: bool) -> Self {
+        let text = line.slice_ref(raw.as_bytes());
+        Self::from_trusted(if broken { without_line_breaks(text) } else { text })
+    }
+
+    /// Takes the part `raw` of `line`, without line breaks, in which these parts are known.
+    pub(super) fn from_seen(line: &Bytes, raw: &str, seen: Seen) -> Self {
+        Self { text: line.slice_ref(raw.as_bytes()), seen }
+    }
+
+    /// What is known of the parts.
+    pub(super) const fn seen(&self) -> Seen {
+        self.seen
     }
 
     /// The text.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.text
     }
 
     /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         // It was checked when it was made.
-        str::from_utf8(&self.0).unwrap_or("null")
+        str::from_utf8(&self.text).unwrap_or("null")
     }
 
     /// Reads it as a `T`, which may borrow from it.
@@ -79,46 +107,60 @@ impl Payload {
     /// It is not a `T`, it is nested deeper than 128, or one of the strings or numbers that `T` wants has no value (a
     /// lone surrogate, `1e400`).
     pub fn get<'a, T: Deserialize<'a>>(&'a self) -> Result<T, NotJson> {
-        Ok(serde_json::from_slice(&self.0)?)
+        Ok(serde_json::from_slice(&self.text)?)
     }
 
     /// A copy that does not keep the received line alive.
     #[must_use]
     pub fn detach(&self) -> Self {
-        Self(Bytes::copy_from_slice(&self.0))
+        Self { text: Bytes::copy_from_slice(&self.text), seen: self.seen }
     }
 
     /// Bytes of the text.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.text.len()
     }
 
     /// Whether there is no text, which no JSON value is: always false. Not whether it is `{}`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.text.is_empty()
     }
 
     /// Whether it is `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
-        *self.0 == *b"null"
+        *self.text == *b"null"
     }
 
     /// Whether it is an object.
     #[must_use]
     pub fn is_object(&self) -> bool {
-        self.0.first() == Some(&b'{')
+        self.text.first() == Some(&b'{')
     }
 
     /// Puts `members`, `"a":1,"b":2` without braces, in front of the members of `object`. `None`: it is not an object.
     ///
     /// Nobody looks whether a name is in both.
     pub(crate) fn splice(members: &[u8], object: &Self) -> Option<Self> {
-        let rest = object.0.strip_prefix(b"{")?.strip_suffix(b"}")?.trim_ascii();
+        let rest = object.text.strip_prefix(b"{")?.strip_suffix(b"}")?.trim_ascii();
         let comma: &[u8] = if members.is_empty() || rest.is_empty() { b"" } else { b"," };
-        Some(Self([b"{", members, comma, rest, b"}"].concat().into()))
+        Some(Self::from_trusted([b"{", members, comma, rest, b"}"].concat().into()))
+    }
+}
+
+impl PartialEq for Payload {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Payload {}
+
+impl Hash for Payload {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
     }
 }
 
@@ -146,7 +188,7 @@ impl fmt::Display for Payload {
 /// As the value it is, without a tree. Only `serde_json` understands that.
 impl Serialize for Payload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serde_json::from_slice::<&RawValue>(&self.0).map_err(S::Error::custom)?.serialize(serializer)
+        serde_json::from_slice::<&RawValue>(&self.text).map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 
@@ -209,13 +251,12 @@ impl ErrorObject {
                 _ => return,
             };
             twice |= slot.replace(value).is_some();
-        })
-        .ok()?;
+        })?;
         let error = Self {
             // Not `1.0`, not `1e3`, not more than 64 bits.
             code: code?.parse().ok()?,
             message: string(message?)?.into(),
-            data: data.filter(|data| *data != "null").map(|data| Payload::from_line(&raw.0, data)),
+            data: data.filter(|data| *data != "null").map(|data| Payload::from_line(&raw.text, data, false)),
         };
         (!twice).then_some(error)
     }

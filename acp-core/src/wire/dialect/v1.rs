@@ -1,8 +1,13 @@
 //! Version 1 of the protocol: where the fields are that the core reads.
 
+mod chunk;
+
 use alloc::{boxed::Box, format, vec::Vec};
+use core::str;
 
 use smallvec::SmallVec;
+
+pub use chunk::TextChunk;
 
 use super::{elements, fields, text};
 use crate::wire::{
@@ -22,6 +27,9 @@ pub(crate) fn session_id(params: &Payload) -> Option<Box<str>> {
 
 /// The same without keeping it.
 pub(crate) fn with_session_id<R>(params: &Payload, then: impl FnOnce(&str) -> R) -> Option<R> {
+    if let Some(id) = params.seen().session(params.as_bytes()) {
+        return str::from_utf8(id).ok().map(then);
+    }
     let [id] = fields(params.as_bytes(), ["sessionId"]);
     Some(then(&text(id?)?))
 }

@@ -1,0 +1,123 @@
+//! Where a string of JSON is not plain text: the quote that ends it, escapes, and control characters.
+//!
+//! Most bytes of the protocol are text in strings, so this is what the time goes into. Whole blocks are compared at once,
+//! in a form that compilers turn into vector instructions; there is no `unsafe`, and no instruction is asked for by name.
+
+/// Bytes compared at once where a string is short, or ends.
+pub(super) const BLOCK: usize = 16;
+/// Bytes compared at once inside a long string.
+pub(super) const STRIDE: usize = 64;
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+/// One bit in each of eight bytes, a different one: multiplied by [`ONES`], they meet in the highest byte.
+const DIAGONAL: u64 = 0x8040_2010_0804_0201;
+
+const fn is_special(byte: u8) -> bool {
+    // Not `||`: a branch for each byte would be the end of it.
+    (byte == b'"') | (byte == b'\\') | (byte < b' ')
+}
+
+/// 255 where a byte of the block is special, 0 elsewhere.
+#[inline]
+fn marks<const N: usize>(block: &[u8; N]) -> [u8; N] {
+    let mut marks = [0; N];
+    for (mark, byte) in marks.iter_mut().zip(block) {
+        *mark = u8::from(is_special(*byte)).wrapping_neg();
+    }
+    marks
+}
+
+/// The place of the first special byte of a block.
+#[inline]
+pub(super) fn first(block: &[u8; BLOCK]) -> Option<usize> {
+    let marks = u128::from_le_bytes(marks(block));
+    if marks == 0 { None } else { Some(marks.trailing_zeros() as usize / 8) }
+}
+
+/// A bit for each special byte of a block, the lowest for the first.
+#[inline]
+pub(super) fn bits(block: &[u8; STRIDE]) -> u64 {
+    let mut bits = 0;
+    for (index, eight) in marks(block).chunks_exact(8).enumerate() {
+        if let Some(eight) = eight.first_chunk() {
+            let folded = (u64::from_le_bytes(*eight) & DIAGONAL).wrapping_mul(ONES) >> 56;
+            bits |= folded << (8 * index);
+        }
+    }
+    bits
+}
+
+/// The block of `text` that begins at `at`, if there is a whole one.
+#[inline]
+pub(super) fn block<const N: usize>(text: &[u8], at: usize) -> Option<&[u8; N]> {
+    text.get(at..)?.first_chunk()
+}
+
+/// The place of the first special byte at or behind `at`, or the end.
+#[inline]
+pub(super) fn find(text: &[u8], mut at: usize) -> usize {
+    while let Some(block) = block(text, at) {
+        if let Some(found) = first(block) {
+            return at + found;
+        }
+        at += BLOCK;
+    }
+    find_in_tail(text, at)
+}
+
+#[inline(never)]
+fn find_in_tail(text: &[u8], at: usize) -> usize {
+    let tail = text.get(at..).unwrap_or_default();
+    at + tail.iter().position(|byte| is_special(*byte)).unwrap_or(tail.len())
+}
+
+/// The place of the first backslash of a text.
+#[inline]
+pub(super) fn backslash(text: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(block) = block::<BLOCK>(text, at) {
+        let mut marks = [0; BLOCK];
+        for (mark, byte) in marks.iter_mut().zip(block) {
+            *mark = u8::from(*byte == b'\\').wrapping_neg();
+        }
+        let marks = u128::from_le_bytes(marks);
+        if marks != 0 {
+            return Some(at + marks.trailing_zeros() as usize / 8);
+        }
+        at += BLOCK;
+    }
+    let tail = text.get(at..)?;
+    tail.iter().position(|byte| *byte == b'\\').map(|found| at + found)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::{STRIDE, bits, block, find, is_special};
+
+    #[test]
+    fn every_byte_in_every_place_is_found() {
+        for byte in 0..=u8::MAX {
+            for place in 0..STRIDE {
+                let mut text = vec![b'x'; STRIDE];
+                text[place] = byte;
+                let expected = if is_special(byte) { place } else { STRIDE };
+                assert_eq!(find(&text, 0), expected, "{byte} at {place}");
+                let whole = block(&text, 0).expect("a whole block");
+                assert_eq!(bits(whole).trailing_zeros() as usize, expected, "{byte} at {place}");
+                assert_eq!(bits(whole).count_ones(), u32::from(is_special(byte)));
+            }
+        }
+        assert_eq!(bits(&[b'"'; STRIDE]), u64::MAX);
+    }
+
+    #[test]
+    fn the_search_begins_where_it_is_told_to_and_ends_at_the_end() {
+        let text = [&[b'"'; 5][..], &[0xFF; 100]].concat();
+        for at in 0..text.len() {
+            assert_eq!(find(&text, at), if at < 5 { at } else { text.len() });
+        }
+        assert_eq!(find(&text, 1000), 1000);
+    }
+}
