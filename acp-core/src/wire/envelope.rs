@@ -9,12 +9,13 @@ use core::str;
 use bytes::Bytes;
 
 use super::{
+    error_object::ErrorObject,
     id::Id,
     method::{Method, MethodName},
     noise::without_noise,
     object::string,
     oversize::{Oversized, OversizedShape, Scanner},
-    payload::{ErrorObject, Payload},
+    payload::Payload,
     scan::{Walk, json},
     update,
 };

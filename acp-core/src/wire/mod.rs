@@ -6,6 +6,7 @@
 
 pub(crate) mod dialect;
 mod envelope;
+mod error_object;
 mod id;
 mod method;
 mod ndjson;
@@ -21,6 +22,7 @@ mod write;
 
 pub use dialect::v1::{Capabilities, PermissionOutcome, TextChunk, permission_outcome};
 pub use envelope::{Line, Malformed, Message, Shape, parse_line};
+pub use error_object::{ErrorObject, code};
 pub use id::Id;
 pub use method::{Form, Gate, Method, MethodName, Sender, Spec};
 pub use ndjson::{Deframer, Framed};
@@ -29,5 +31,5 @@ pub use open_enum::{
     UpdateKind,
 };
 pub use oversize::{Oversized, OversizedShape};
-pub use payload::{ErrorObject, NotJson, Payload, code};
+pub use payload::{NotJson, Payload};
 pub(crate) use write::{write_answer, write_notification, write_request};

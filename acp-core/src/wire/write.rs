@@ -4,10 +4,7 @@ use core::fmt::Write as _;
 
 use bytes::BytesMut;
 
-use super::{
-    id::Id,
-    payload::{ErrorObject, Payload},
-};
+use super::{error_object::ErrorObject, id::Id, payload::Payload};
 
 /// What a line needs besides the method and the payload: names, quotes, and an id of 20 digits.
 const ENVELOPE: usize = 80;
