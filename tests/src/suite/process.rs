@@ -29,6 +29,11 @@ fn spawn<A: Adapter>(script: &str, grace: Grace) -> (A::Process, BoxWrite, BoxRe
     A::start(sh(script), grace).expect("sh starts")
 }
 
+/// Nobody forced it. Whether it goes before it is asked to, once its stdin has ended, is a race.
+fn by_itself(by: Option<Step>) -> bool {
+    by.is_none_or(|step| step == Step::CloseStdin)
+}
+
 /// A line; a byte at a time, so that nothing after it is taken.
 async fn line<A: Adapter>(stdout: &mut BoxRead) -> String {
     let mut line = Vec::new();
@@ -81,7 +86,8 @@ pub async fn an_agent_that_heeds_the_end_of_stdin_is_not_signalled<A: Adapter>()
     stdin.write_all(b"bytes").await.expect("cat reads");
     drop(stdin);
     let ended = A::shutdown(&mut agent).await.expect("a status");
-    assert_eq!((ended.0.and_then(|status| status.code()), ended.1), (Some(0), Some(Step::CloseStdin)));
+    assert_eq!(ended.0.and_then(|status| status.code()), Some(0));
+    assert!(by_itself(ended.1), "{ended:?}");
     assert_eq!(rest::<A>(stdout).await, "bytes");
     assert_eq!(A::shutdown(&mut agent).await.expect("a status"), ended, "again is the same");
 }
@@ -152,7 +158,7 @@ pub async fn a_shutdown_takes_the_grandchildren<A: Adapter>() {
     assert_eq!(line::<A>(&mut stdout).await, "up");
     drop(stdin);
     let (_, by) = A::shutdown(&mut agent).await.expect("a status");
-    assert_eq!(by, Some(Step::CloseStdin));
+    assert!(by_itself(by), "{by:?}");
     assert_eq!(rest::<A>(stdout).await, "");
 }
 
