@@ -152,6 +152,29 @@ fn a_cancel_that_is_ignored_is_reported_where_that_is_asked_for() {
 }
 
 #[test]
+fn a_request_that_is_resolved_here_takes_the_wait_for_its_cancel_along() {
+    let (mut client, _) = ClientBench::ready(config(|config| config.cancel_confirm = Some(seconds(3))));
+    let request = ask(&mut client, "_slow", Some(seconds(1)));
+    client.said();
+    cancel(&mut client, request);
+    client.wait(seconds(1));
+    assert_eq!((client.heard(), client.due_in()), (vec!["resolved 3 - TimedOut".into()], None));
+    client.wait(seconds(5));
+    assert!(client.heard().is_empty(), "nothing is reported about what is over");
+}
+
+#[test]
+fn a_cancel_that_was_not_delivered_is_waited_for_no_longer() {
+    let (mut client, _) = ClientBench::ready(config(|config| config.cancel_confirm = Some(seconds(3))));
+    let request = ask(&mut client, "_slow", None);
+    client.said();
+    cancel(&mut client, request);
+    let (frame, now) = (client.conn.poll_transmit().expect("the cancel").id(), client.now);
+    client.conn.handle_transmit_failed(frame, now);
+    assert_eq!((client.heard(), client.due_in()), (vec!["unconfirmed 3".into()], None), "reported once, at once");
+}
+
+#[test]
 fn a_cancel_of_a_request_that_was_not_delivered_may_be_asked_again() {
     let (mut client, _) = ClientBench::ready(Config::client());
     let request = ask(&mut client, "_slow", None);
