@@ -7,7 +7,7 @@ use core::{
 };
 use std::{io, sync::Arc, time::Instant};
 
-use acp_core::{CloseReason, Next, PIECE, Role, Round};
+use acp_core::{CloseReason, Happened, Next, PIECE, Role, Round};
 use async_io::Timer;
 use futures_io::{AsyncRead, AsyncWrite};
 use futures_lite::{AsyncWriteExt as _, future::yield_now};
@@ -23,14 +23,8 @@ impl<R: Role> Drop for Finish<R> {
     }
 }
 
-/// All that happened while the driver waited.
-#[derive(Default)]
-struct Happened {
-    read: Option<io::Result<usize>>,
-    wrote: Option<io::Result<usize>>,
-    due: bool,
-    called: bool,
-}
+/// Rounds after which a driver lets others in between.
+const IN_A_ROW: u32 = 32;
 
 /// Drives one connection to its end, and says why it ended.
 pub(crate) async fn drive<R: Role>(
@@ -40,16 +34,14 @@ pub(crate) async fn drive<R: Role>(
 ) -> CloseReason {
     let shared = &finish.0;
     let mut input = vec![0; PIECE].into_boxed_slice();
-    let mut timer: Option<(Instant, Timer)> = None;
+    let mut work = shared.work.listen();
+    // Rings at the earliest time that was wanted since it last rang: too early does no harm, and to set it costs.
+    let mut alarm = Timer::never();
+    let mut rings_at: Option<Instant> = None;
+    let mut happened = Happened::default();
+    let mut rounds = 0;
     loop {
-        // Listen first, look second: a command in between is not missed.
-        let mut work = shared.work.listen();
-        let (next, until) = shared.step(|state, now| {
-            let next = state.desk.next(now);
-            let until = if let Next::Wait(Round { until, .. }) = &next { *until } else { None };
-            (next, until.map(|at| state.instant(at)))
-        });
-        shared.wake_senders();
+        let (next, until) = shared.round(|state, now| state.desk.tell(happened, &input, now));
         let Round { read, write, flush, .. } = match next {
             Next::Wait(round) => round,
             Next::Over { reason, orderly } => {
@@ -60,52 +52,54 @@ pub(crate) async fn drive<R: Role>(
                 return reason;
             }
         };
-        if timer.as_ref().map(|(at, _)| *at) != until {
-            timer = until.map(|at| (at, Timer::at(at)));
+        if let Some(until) = until
+            && rings_at.is_none_or(|at| until < at)
+        {
+            alarm.set_at(until);
+            rings_at = Some(until);
         }
-        // Everything is tried each time, so that nothing that is always ready starves the rest.
-        let Happened { read, wrote, due, .. } = poll_fn(|cx| {
-            let mut happened = Happened::default();
-            if read && let Poll::Ready(read) = Pin::new(&mut reader).poll_read(cx, &mut input) {
-                happened.read = Some(read);
-            }
-            if flush && let Poll::Ready(flushed) = Pin::new(&mut writer).poll_flush(cx) {
-                happened.wrote = Some(flushed.map(|()| 0));
-            }
-            if !write.is_empty()
-                && let Poll::Ready(wrote) = Pin::new(&mut writer).poll_write(cx, &write)
-            {
-                happened.wrote = Some(wrote);
-            }
-            happened.due = timer.as_mut().is_some_and(|(_, timer)| Pin::new(timer).poll(cx).is_ready());
-            happened.called = Pin::new(&mut work).poll(cx).is_ready();
-            let Happened { read, wrote, due, called } = &happened;
-            if read.is_some() || wrote.is_some() || *due || *called { Poll::Ready(happened) } else { Poll::Pending }
-        })
-        .await;
-        let moved = read.is_some() || wrote.is_some();
-        match read {
-            Some(Ok(n)) => shared.step(|state, now| state.desk.read(input.get(..n).unwrap_or_default(), now)),
-            Some(Err(error)) if error.kind() != io::ErrorKind::Interrupted => {
-                shared.step(|state, now| state.desk.read_failed(&error, now));
-            }
-            _ => {}
-        }
-        match wrote {
-            Some(Ok(_)) if flush => shared.step(|state, _| state.desk.flushed()),
-            Some(Ok(n)) => shared.step(|state, now| state.desk.wrote(n, now)),
-            Some(Err(error)) if error.kind() != io::ErrorKind::Interrupted => {
-                shared.step(|state, now| state.desk.write_failed(&error, now));
-            }
-            _ => {}
-        }
-        if due {
-            timer = None;
-            shared.step(|state, now| state.desk.timeout(now));
-        }
-        if moved {
-            // A peer that never pauses does not keep the thread.
+        // A peer that never pauses does not keep the thread.
+        rounds = (rounds + 1) % IN_A_ROW;
+        if rounds == 0 {
             yield_now().await;
         }
+        // Everything is tried each time, so that nothing that is always ready starves the rest.
+        happened = poll_fn(|cx| {
+            let mut happened = Happened::default();
+            let mut again = false;
+            happened.write(&write, flush, |bytes| {
+                let writer = Pin::new(&mut writer);
+                calm(
+                    if bytes.is_empty() { writer.poll_flush(cx).map_ok(|()| 0) } else { writer.poll_write(cx, bytes) },
+                    &mut again,
+                )
+            });
+            if read {
+                let attempt = Pin::new(&mut reader).poll_read(cx, &mut input);
+                happened.read(calm(attempt, &mut again));
+            }
+            if Pin::new(&mut work).poll(cx).is_ready() {
+                work = shared.work.listen();
+                again = true;
+            }
+            if rings_at.is_some() && Pin::new(&mut alarm).poll(cx).is_ready() {
+                rings_at = None;
+                again = true;
+            }
+            happened.called = again;
+            if happened.is_nothing() { Poll::Pending } else { Poll::Ready(happened) }
+        })
+        .await;
+    }
+}
+
+/// An interrupted attempt is no failure: it is made `again`.
+fn calm<T>(attempt: Poll<io::Result<T>>, again: &mut bool) -> Poll<io::Result<T>> {
+    match attempt {
+        Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {
+            *again = true;
+            Poll::Pending
+        }
+        attempt => attempt,
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 use acp_core::{
     Agent, CancelKind, Cancellation, Client, CloseReason, CommandError, Connection, Decision, Delivery, ErrorObject,
     InitializeTicket, Payload, PermissionTicket, Refused, RequestKey, Role, Scope, SessionKey, SessionPlan,
-    SessionTicket, Ticket, Timestamp, TurnKey,
+    SessionTicket, Ticket, Timestamp, TurnKey, wire::UpdateKind,
 };
 
 /// A connection in the host's hands. Clone it, send it, use it from any task; commands take effect at once.
@@ -86,25 +86,46 @@ impl<R: Role> Handle<R> {
 
     /// Waits until little enough is queued to be written, or the connection is over.
     pub async fn room(&self) {
-        self.when(&self.shared.room, |state| state.desk.has_room().then_some(())).await;
+        self.with_room(|_| ()).await;
+    }
+
+    /// Waits until everything that was queued so far is written and flushed, or the connection is over.
+    pub async fn flush(&self) {
+        self.when(&self.shared.room, |state| {
+            state.desk.await_room();
+            state.desk.is_flushed().then_some(())
+        })
+        .await;
+    }
+
+    /// Does something as soon as there is room.
+    async fn with_room<T>(&self, mut act: impl FnMut(&mut State<R>) -> T) -> T {
+        self.when(&self.shared.room, |state| {
+            if state.desk.has_room() {
+                return Some(act(state));
+            }
+            state.desk.await_room();
+            None
+        })
+        .await
     }
 
     /// Waits until there is an answer, looking again whenever `event` happens.
-    async fn when<T>(&self, event: &Event, look: impl Fn(&State<R>) -> Option<T>) -> T {
+    async fn when<T>(&self, event: &Event, mut look: impl FnMut(&mut State<R>) -> Option<T>) -> T {
+        // Where it is there already, nobody is asked to wake anybody.
+        let answer = look(&mut self.shared.lock());
+        if let Some(answer) = answer {
+            return answer;
+        }
         loop {
             // Listen first, look second: what changes in between is not missed.
             let woken = event.listen();
-            let answer = look(&self.shared.lock());
+            let answer = look(&mut self.shared.lock());
             if let Some(answer) = answer {
                 return answer;
             }
             woken.await;
         }
-    }
-
-    /// Waits until everything that was queued so far is written and flushed, or the connection is over.
-    pub async fn flush(&self) {
-        self.when(&self.shared.room, |state| state.desk.is_flushed().then_some(())).await;
     }
 
     /// Begins the end: see [`Connection::close`]. [`closed`](Self::closed) tells when it is over.
@@ -238,8 +259,21 @@ impl Handle<Agent> {
     /// The update is larger than may wait to be written, or than a line may be.
     pub async fn update(&self, scope: impl Into<Scope>, update: &Payload) -> Result<Delivery, CommandError> {
         let scope = scope.into();
-        self.room().await;
-        self.with(|conn, now| conn.update(scope, update, now))
+        self.in_room(|conn, now| conn.update(scope, update, now)).await
+    }
+
+    /// Reports a piece of text, once there is room for it: see [`Connection::say`].
+    ///
+    /// # Errors
+    ///
+    /// The text is larger than may wait to be written, or than a line may be.
+    pub async fn say(&self, scope: impl Into<Scope>, kind: &UpdateKind, text: &str) -> Result<Delivery, CommandError> {
+        let scope = scope.into();
+        self.in_room(|conn, now| conn.say(scope, kind, text, now)).await
+    }
+
+    async fn in_room<T>(&self, mut act: impl FnMut(&mut Connection<Agent>, Timestamp) -> T) -> T {
+        self.with_room(|state| self.shared.with_locked(state, |state, now| act(state.desk.conn(), now))).await
     }
 
     /// Answers what an action still owes: see [`Connection::decline`].

@@ -4,11 +4,15 @@
 //! An adapter puts a [`Desk`] behind whatever its runtime shares things with, and its driver waits for what
 //! [`Desk::next`] says. After every input and every command it carries out what [`Desk::sort`] says.
 
+mod happened;
 mod rounds;
 
 use alloc::collections::{BTreeMap, VecDeque};
 
-pub use self::rounds::{Next, PIECE, Round};
+pub use self::{
+    happened::Happened,
+    rounds::{Next, PIECE, Round},
+};
 use crate::{
     action::{Delivery, Outcome, Resolved, Settlement, TurnEnd},
     connection::{Connection, Role},
@@ -31,6 +35,8 @@ pub struct Desk<R: Role, A, P, T> {
     output: rounds::Output,
     bytes_read: u64,
     deaf: bool,
+    called: bool,
+    awaits_room: bool,
     finished: bool,
 }
 
@@ -63,6 +69,8 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
             output: rounds::Output::default(),
             bytes_read: 0,
             deaf: false,
+            called: false,
+            awaits_room: false,
             finished: false,
         }
     }

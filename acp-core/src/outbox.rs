@@ -97,6 +97,10 @@ pub(crate) struct Outbox {
 
 /// Frames are cut from pieces of this size: large enough to share, small enough not to pin much.
 const PIECE: usize = 16 << 10;
+/// The same while that much waits already.
+const LARGE_PIECE: usize = 64 << 10;
+/// A piece with less than this left is not begun again.
+const REST: usize = 2 << 10;
 
 impl Outbox {
     /// Queues what `write` appends, whatever the room: one message, line break included.
@@ -127,8 +131,9 @@ impl Outbox {
     }
 
     fn build(&mut self, write: impl FnOnce(&mut BytesMut)) {
-        if self.scratch.capacity() - self.scratch.len() < 256 {
-            self.scratch.reserve(PIECE);
+        if self.scratch.capacity() - self.scratch.len() < REST {
+            // Where one frame follows the other, an allocation serves more of them.
+            self.scratch.reserve(if self.bytes < PIECE / 2 { PIECE } else { LARGE_PIECE });
         }
         write(&mut self.scratch);
     }

@@ -1,6 +1,6 @@
 //! The sessions of a connection: the agent's strings, interned to keys with generations.
 
-use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 use crate::{
     machine::{Overlap, Turns},
@@ -22,9 +22,8 @@ pub(crate) enum Stage {
 /// One session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Session {
-    /// The agent's id, as text and as JSON.
-    pub(crate) id: Box<str>,
-    pub(crate) id_json: Payload,
+    /// The agent's id. The table of ids shares it.
+    pub(crate) id: Arc<str>,
     pub(crate) stage: Stage,
     /// Client: the parameters it was opened with.
     pub(crate) options: Option<Payload>,
@@ -44,7 +43,7 @@ pub(crate) struct Sessions {
     overlap: Overlap,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    ids: BTreeMap<Box<str>, SessionKey>,
+    ids: BTreeMap<Arc<str>, SessionKey>,
 }
 
 impl Sessions {
@@ -81,7 +80,7 @@ impl Sessions {
         SessionKey { slot, generation }
     }
 
-    /// The key for this id, made if need be. `None`: the limit is reached, or the id cannot be written as JSON.
+    /// The key for this id, made if need be. `None`: the limit is reached.
     pub(crate) fn intern(&mut self, id: &str, stage: Stage) -> Option<SessionKey> {
         if let Some(key) = self.find(id) {
             return Some(key);
@@ -89,13 +88,8 @@ impl Sessions {
         if self.is_full() {
             return None;
         }
-        let session = Session {
-            id: id.into(),
-            id_json: Payload::new(id).ok()?,
-            stage,
-            options: None,
-            turns: Turns::new(self.overlap),
-        };
+        let id: Arc<str> = id.into();
+        let session = Session { id: id.clone(), stage, options: None, turns: Turns::new(self.overlap) };
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
@@ -106,7 +100,7 @@ impl Sessions {
         let place = self.slots.get_mut(slot as usize)?;
         place.session = Some(session);
         let key = SessionKey { slot, generation: place.generation };
-        self.ids.insert(id.into(), key);
+        self.ids.insert(id, key);
         Some(key)
     }
 

@@ -1,12 +1,17 @@
 //! The loop: reading, writing, commands and time, none of which waits for another. What is next, the core says.
 
+use core::{
+    future::{Future as _, poll_fn},
+    pin::{Pin, pin},
+    task::Poll,
+};
 use std::{io, sync::Arc};
 
-use acp_core::{CloseReason, Next, PIECE, Role, Round};
+use acp_core::{CloseReason, Happened, Next, PIECE, Role, Round};
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    select,
-    time::sleep_until,
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf},
+    task::coop::consume_budget,
+    time::{Instant, sleep_until},
 };
 
 use crate::shared::Shared;
@@ -28,13 +33,13 @@ pub(crate) async fn drive<R: Role>(
 ) -> CloseReason {
     let shared = &finish.0;
     let mut input = vec![0; PIECE].into_boxed_slice();
+    let mut work = pin!(shared.work.notified());
+    // Rings at the earliest time that was wanted since it last rang: too early does no harm, and to set it costs.
+    let mut alarm = pin!(sleep_until(Instant::now()));
+    let mut rings_at: Option<Instant> = None;
+    let mut happened = Happened::default();
     loop {
-        let (next, until) = shared.step(|state, now| {
-            let next = state.desk.next(now);
-            let until = if let Next::Wait(Round { until, .. }) = &next { *until } else { None };
-            (next, until.map(|at| state.instant(at)))
-        });
-        shared.wake_senders();
+        let (next, until) = shared.round(|state, now| state.desk.tell(happened, &input, now));
         let Round { read, write, flush, .. } = match next {
             Next::Wait(round) => round,
             Next::Over { reason, orderly } => {
@@ -45,28 +50,52 @@ pub(crate) async fn drive<R: Role>(
                 return reason;
             }
         };
-        select! {
-            read = reader.read(&mut input), if read => match read {
-                Ok(n) => shared.step(|state, now| state.desk.read(input.get(..n).unwrap_or_default(), now)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => shared.step(|state, now| state.desk.read_failed(&error, now)),
-            },
-            // One branch: `select!` borrows what it does not take, too.
-            wrote = async {
-                if flush { writer.flush().await.map(|()| 0) } else { writer.write(&write).await }
-            }, if flush || !write.is_empty() => match wrote {
-                Ok(_) if flush => shared.step(|state, _| state.desk.flushed()),
-                Ok(n) => shared.step(|state, now| state.desk.wrote(n, now)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => shared.step(|state, now| state.desk.write_failed(&error, now)),
-            },
-            () = shared.work.notified() => {}
-            () = async {
-                match until {
-                    Some(at) => sleep_until(at).await,
-                    None => core::future::pending().await,
-                }
-            } => shared.step(|state, now| state.desk.timeout(now)),
+        if let Some(until) = until
+            && rings_at.is_none_or(|at| until < at)
+        {
+            alarm.as_mut().reset(until);
+            rings_at = Some(until);
         }
+        // A peer that never pauses does not keep the thread.
+        consume_budget().await;
+        // Everything is tried each time, so that nothing that is always ready starves the rest.
+        happened = poll_fn(|cx| {
+            let mut happened = Happened::default();
+            let mut again = false;
+            happened.write(&write, flush, |bytes| {
+                let writer = Pin::new(&mut writer);
+                calm(
+                    if bytes.is_empty() { writer.poll_flush(cx).map_ok(|()| 0) } else { writer.poll_write(cx, bytes) },
+                    &mut again,
+                )
+            });
+            if read {
+                let mut input = ReadBuf::new(&mut input);
+                let attempt = Pin::new(&mut reader).poll_read(cx, &mut input);
+                happened.read(calm(attempt.map_ok(|()| input.filled().len()), &mut again));
+            }
+            if work.as_mut().poll(cx).is_ready() {
+                work.set(shared.work.notified());
+                again = true;
+            }
+            if rings_at.is_some() && alarm.as_mut().poll(cx).is_ready() {
+                rings_at = None;
+                again = true;
+            }
+            happened.called = again;
+            if happened.is_nothing() { Poll::Pending } else { Poll::Ready(happened) }
+        })
+        .await;
+    }
+}
+
+/// An interrupted attempt is no failure: it is made `again`.
+fn calm<T>(attempt: Poll<io::Result<T>>, again: &mut bool) -> Poll<io::Result<T>> {
+    match attempt {
+        Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {
+            *again = true;
+            Poll::Pending
+        }
+        attempt => attempt,
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use acp_core::{Connection, Desk, Outcome, Resolved, Role, Settlement, Timestamp, Wake};
+use acp_core::{Connection, Desk, Next, Outcome, Resolved, Role, Round, Settlement, Timestamp, Wake};
 use tokio::{
     sync::{Notify, oneshot},
     time::Instant,
@@ -56,16 +56,33 @@ impl<R: Role> Shared<R> {
 
     /// One command of the host's, with a fresh time, and everything that follows from it.
     pub(crate) fn with<T>(&self, act: impl FnOnce(&mut State<R>, Timestamp) -> T) -> T {
-        let result = self.step(act);
-        self.work.notify_one();
+        self.with_locked(&mut self.lock(), act)
+    }
+
+    /// The same for who holds the lock already.
+    pub(crate) fn with_locked<T>(&self, state: &mut State<R>, act: impl FnOnce(&mut State<R>, Timestamp) -> T) -> T {
+        let result = self.step(state, state.now(), act);
+        if state.desk.call() {
+            self.work.notify_one();
+        }
         result
     }
 
-    /// The same for the driver, which looks at what there is to do anyway.
-    pub(crate) fn step<T>(&self, act: impl FnOnce(&mut State<R>, Timestamp) -> T) -> T {
+    /// For the driver: tells what happened, and asks what is next and when at the latest.
+    pub(crate) fn round(&self, tell: impl FnOnce(&mut State<R>, Timestamp)) -> (Next, Option<Instant>) {
         let mut state = self.lock();
         let now = state.now();
-        let result = act(&mut state, now);
+        self.step(&mut state, now, tell);
+        let next = self.step(&mut state, now, |state, now| state.desk.next(now));
+        if state.desk.calls_senders() {
+            self.room.notify_waiters();
+        }
+        let until = if let Next::Wait(Round { until, .. }) = &next { *until } else { None };
+        (next, until.map(|at| state.instant(at)))
+    }
+
+    fn step<T>(&self, state: &mut State<R>, now: Timestamp, act: impl FnOnce(&mut State<R>, Timestamp) -> T) -> T {
+        let result = act(state, now);
         while let Some(wake) = state.desk.sort(now) {
             state.carry_out(wake);
         }
@@ -75,16 +92,9 @@ impl<R: Role> Shared<R> {
         result
     }
 
-    /// Lets those go on that wait for room, if there is some.
-    pub(crate) fn wake_senders(&self) {
-        if self.lock().desk.has_room() {
-            self.room.notify_waiters();
-        }
-    }
-
     /// The driver is done, or was dropped: whoever waits is woken.
     pub(crate) fn finish(&self) {
-        self.step(|state, now| state.desk.finish(now));
+        self.with(|state, now| state.desk.finish(now));
         self.told.notify_one();
         self.room.notify_waiters();
         self.over.notify_waiters();

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use acp_core::{
     Agent, CommandError, Delivery, ErrorObject, Payload, Resolved, SessionKey, TurnEnd, TurnKey, TurnTicket,
-    wire::StopReason,
+    wire::{StopReason, UpdateKind},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -58,6 +58,15 @@ impl Turn {
     /// The update is larger than may wait to be written, or than a line may be.
     pub async fn update(&self, update: &Payload) -> Result<Delivery, CommandError> {
         self.agent.update(self.turn, update).await
+    }
+
+    /// Reports a piece of text, once there is room for it: see [`Connection::say`](acp_core::Connection::say).
+    ///
+    /// # Errors
+    ///
+    /// The text is larger than may wait to be written, or than a line may be.
+    pub async fn say(&self, kind: &UpdateKind, text: &str) -> Result<Delivery, CommandError> {
+        self.agent.say(self.turn, kind, text).await
     }
 
     /// Asks the client for something: permission, a file, a terminal. The core adds `sessionId` to `params`. When the

@@ -9,3 +9,4 @@ pub mod pair;
 pub mod suite;
 pub mod wire;
 pub mod words;
+pub mod work;

@@ -12,7 +12,7 @@ use crate::{
     session::Stage,
     ticket::{IncomingKey, InitializeTicket, Scope, SessionKey, SessionTicket, TurnKey, TurnTicket},
     time::Timestamp,
-    wire::{Capabilities, ErrorObject, Method, Payload, ToolCallStatus, dialect::v1, write_notification},
+    wire::{Capabilities, ErrorObject, Payload, ToolCallStatus, dialect::v1, write_update},
 };
 
 /// What only an agent keeps.
@@ -157,12 +157,9 @@ impl Connection<Agent> {
         if !update.is_object() {
             return Err(Misuse::Payload("the update must be a JSON object").into());
         }
-        let id = self.sessions.get(session).ok_or(Misuse::UnknownSession)?.id_json.clone();
-        let name = Method::SessionUpdate.name();
-        self.offer(Tag::Plain, |out| {
-            // Written in place: an update is what there is most of.
-            write_update(out, name, &id, update);
-        })?;
+        let id = self.sessions.get(session).ok_or(Misuse::UnknownSession)?.id.clone();
+        // Written in place: an update is what there is most of.
+        self.offer(Tag::Plain, |out| write_update(out, &id, update))?;
         let turn = match scope {
             Scope::Turn(turn) => self.turns.get_mut(&turn),
             Scope::Session(_) => None,
@@ -196,12 +193,4 @@ impl Connection<Agent> {
             self.tell(AgentAction::Prompt { ticket, params });
         }
     }
-}
-
-pub(super) fn write_update(out: &mut bytes::BytesMut, method: &str, session: &Payload, update: &Payload) {
-    let params = Payload::splice(
-        &[br#""sessionId":"#, session.as_bytes(), br#","update":"#, update.as_bytes()].concat(),
-        &Payload::EMPTY,
-    );
-    write_notification(out, method, params.as_ref());
 }

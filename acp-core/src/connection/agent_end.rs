@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 
 use super::{
     Connection,
-    agent::write_update,
     answer::Duty,
     turns::{STOP_CANCELLED, Turn},
 };
@@ -17,7 +16,7 @@ use crate::{
     session::Stage,
     ticket::{IncomingKey, SessionKey, Ticket, TurnKey},
     timers::Cause,
-    wire::{Method, Payload, StopReason},
+    wire::{Payload, StopReason, write_update},
 };
 
 impl Connection<Agent> {
@@ -73,7 +72,7 @@ impl Connection<Agent> {
             return;
         }
         let known = self.sessions.get(session).filter(|_| !self.lifecycle.is_closed());
-        if let Some(id) = known.map(|known| known.id_json.clone()) {
+        if let Some(id) = known.map(|known| known.id.clone()) {
             for call in &calls {
                 let update = serde_json::json!({
                     "sessionUpdate": "tool_call_update",
@@ -82,7 +81,7 @@ impl Connection<Agent> {
                     "content": [{ "type": "content", "content": { "type": "text", "text": "cancelled" } }],
                 });
                 if let Ok(update) = Payload::try_from(update) {
-                    self.outbox.push(Tag::Plain, |out| write_update(out, Method::SessionUpdate.name(), &id, &update));
+                    self.outbox.push(Tag::Plain, |out| write_update(out, &id, &update));
                 }
             }
         }

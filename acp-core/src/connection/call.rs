@@ -13,7 +13,7 @@ use crate::{
     session::Stage,
     ticket::{FrameId, RequestKey, Scope, SessionKey, TurnKey},
     timers::Cause,
-    wire::{Form, Method, MethodName, Payload, Sender, dialect::v1, write_notification, write_request},
+    wire::{Form, Method, MethodName, Payload, Sender, dialect::v1, session_member, write_notification, write_request},
 };
 
 /// What is known about an open request of ours.
@@ -342,7 +342,7 @@ impl<R: Role> Connection<R> {
     /// Puts `sessionId` in front of the members of an object.
     pub(super) fn with_session(&self, session: SessionKey, object: &Payload) -> Result<Payload, CommandError> {
         let session = self.sessions.get(session).ok_or(Misuse::UnknownSession)?;
-        let member = [br#""sessionId":"#, session.id_json.as_bytes()].concat();
+        let member = session_member(&session.id, b"");
         Payload::splice(&member, object).ok_or_else(|| Misuse::Payload("the params must be a JSON object").into())
     }
 }

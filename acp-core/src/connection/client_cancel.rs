@@ -12,7 +12,7 @@ use crate::{
     ticket::{FrameId, IncomingKey, RequestKey, SessionKey, TurnKey},
     time::Timestamp,
     timers::Cause,
-    wire::{Method, Payload, write_notification},
+    wire::{Method, Payload, session_member, write_notification},
 };
 
 impl Connection<Client> {
@@ -143,8 +143,8 @@ impl Connection<Client> {
     }
 
     fn send_cancel(&mut self, session: SessionKey, tag: Tag, extra: &[u8]) -> FrameId {
-        let id = self.sessions.get(session).map(|session| session.id_json.clone()).unwrap_or(Payload::EMPTY);
-        let members = [br#""sessionId":"#, id.as_bytes(), extra].concat();
+        let id = self.sessions.get(session).map_or("", |session| &*session.id);
+        let members = session_member(id, extra);
         let params = Payload::splice(&members, &Payload::EMPTY);
         self.outbox.push(tag, |out| write_notification(out, Method::SessionCancel.name(), params.as_ref()))
     }

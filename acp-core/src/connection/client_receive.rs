@@ -80,7 +80,7 @@ impl Hooks for Client {
     fn on_opened(conn: &mut Connection<Self>, session: Option<SessionKey>) {
         let known = session.and_then(|known| conn.sessions.get(known));
         if let Some(id) = known.map(|session| session.id.clone()) {
-            for params in conn.role.early.remove(&id).into_iter().flatten() {
+            for params in conn.role.early.remove(&*id).into_iter().flatten() {
                 conn.tell(ClientAction::Update { session, origin: Origin::Early, params });
             }
         }

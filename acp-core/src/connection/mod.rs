@@ -18,10 +18,12 @@
 //! | `client_permission` | the agent's permission requests |
 //! | `agent`, `agent_receive` | the agent's commands, and what it makes of the client's messages |
 //! | `agent_end` | how the agent's turns and sessions end |
+//! | `agent_say` | text on the shortest way to the wire |
 
 mod agent;
 mod agent_end;
 mod agent_receive;
+mod agent_say;
 mod answer;
 mod call;
 mod client;

@@ -1,7 +1,7 @@
 //! What a driver does next: when to read, what to write, when to look at the clock, and when it is over.
 
 use alloc::format;
-use core::fmt::Display;
+use core::{fmt::Display, mem};
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
@@ -43,9 +43,9 @@ pub struct Round {
     pub read: bool,
     /// Write these bytes unless they are empty, and tell [`Desk::wrote`] or [`Desk::write_failed`].
     pub write: Bytes,
-    /// Flush, and tell [`Desk::flushed`] or [`Desk::write_failed`]. Only when there is nothing to write.
+    /// When all of it is written, flush, and tell [`Desk::flushed`] or [`Desk::write_failed`].
     pub flush: bool,
-    /// At this time, tell [`Desk::timeout`].
+    /// At this time, tell [`Desk::timeout`]. Earlier does no harm.
     pub until: Option<Timestamp>,
 }
 
@@ -67,6 +67,7 @@ impl Output {
 impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
     /// What the driver does next.
     pub fn next(&mut self, now: Timestamp) -> Next {
+        self.called = false;
         // It has to know the time to tell a peer that reads slowly from one that does not read.
         self.conn.handle_timeout(now);
         // Handing out output may be the last thing that the end waited for.
@@ -83,9 +84,9 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
             }
             until = Some(until.map_or(patience, |until| until.min(patience)));
         }
-        let Output { piece, unflushed, .. } = &self.output;
-        let flush = *unflushed && piece.is_empty();
-        Next::Wait(Round { read: self.wants_input(), write: piece.clone(), flush, until })
+        // What is behind it will be written and flushed at once.
+        let flush = !self.output.is_clean() && self.conn.queued_bytes() == 0;
+        Next::Wait(Round { read: self.wants_input(), write: self.output.piece.clone(), flush, until })
     }
 
     /// Bytes were read; none are the end of the input.
@@ -132,6 +133,21 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
         self.conn.handle_timeout(now);
     }
 
+    /// The host made a command. Whether the driver has to be told: one word is enough until it asks for what is next.
+    pub const fn call(&mut self) -> bool {
+        !mem::replace(&mut self.called, true)
+    }
+
+    /// Somebody waits for [`Desk::has_room`] or [`Desk::is_flushed`], to be woken when [`Desk::calls_senders`].
+    pub const fn await_room(&mut self) {
+        self.awaits_room = true;
+    }
+
+    /// Whether to wake those who wait for room: there is some, and somebody waits. To be asked after [`Desk::next`].
+    pub const fn calls_senders(&mut self) -> bool {
+        self.has_room() && mem::replace(&mut self.awaits_room, false)
+    }
+
     /// Whether so little waits to be written that senders may go on; or nobody will write it.
     #[must_use]
     pub const fn has_room(&self) -> bool {
@@ -167,7 +183,8 @@ fn gather<R: Role>(conn: &mut Connection<R>) -> Bytes {
     if first.len() >= PIECE || conn.queued_bytes() == 0 {
         return first;
     }
-    let mut gathered = BytesMut::with_capacity(PIECE);
+    // Nothing is kept for the next time: an idle connection holds no piece.
+    let mut gathered = BytesMut::with_capacity(first.len() + conn.queued_bytes().min(PIECE));
     gathered.extend_from_slice(&first);
     while gathered.len() < PIECE {
         let Some(frame) = conn.poll_transmit() else { break };

@@ -17,6 +17,7 @@ mod oversize;
 mod payload;
 mod scan;
 mod special;
+mod unescape;
 mod update;
 mod write;
 
@@ -32,4 +33,4 @@ pub use open_enum::{
 };
 pub use oversize::{Oversized, OversizedShape};
 pub use payload::{NotJson, Payload};
-pub(crate) use write::{write_answer, write_notification, write_request};
+pub(crate) use write::{session_member, write_answer, write_chunk, write_notification, write_request, write_update};

@@ -130,7 +130,12 @@ impl Deframer {
         if self.buffer.capacity() - length >= more || self.buffer.try_reclaim(more) {
             return;
         }
-        let wanted = (2 * length).max(length + ahead.min(BLOCK));
+        let wanted = if length == 0 && more == ahead && more > BLOCK / 2 {
+            // A line that goes on behind a whole block: the next one will be here in a moment.
+            2 * more
+        } else {
+            (2 * length).max(length + ahead.min(BLOCK))
+        };
         let mut bigger = BytesMut::with_capacity(wanted.min(self.limit.saturating_add(1)).max(length + more));
         bigger.extend_from_slice(&self.buffer);
         self.buffer = bigger;

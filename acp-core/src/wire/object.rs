@@ -6,7 +6,7 @@
 
 use alloc::{borrow::Cow, string::String};
 
-use super::{scan::Walk, special};
+use super::scan::Walk;
 
 /// Calls `each` with every member of the object `text`, in order: the decoded key, and the text of the value. `None`:
 /// `text` is not exactly one JSON object.
@@ -26,58 +26,6 @@ pub(super) fn string(raw: &str) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str::<String>(raw).ok().map(Cow::Owned)
-}
-
-/// Appends the text between the quotes of a well-formed string, decoded. `None`: it does not decode; `to` is as it was.
-pub(super) fn unescape(raw: &str, to: &mut String) -> Option<()> {
-    let before = to.len();
-    to.reserve(raw.len());
-    let mut rest = raw;
-    while let Some((plain, escape)) = split_at_backslash(rest) {
-        to.push_str(plain);
-        let mut escape_ends = 2;
-        let decoded = match escape.as_bytes().get(1)? {
-            b'b' => '\x08',
-            b'f' => '\x0c',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => match unescape_unicode(escape) {
-                Some((decoded, length)) => {
-                    escape_ends = length;
-                    decoded
-                }
-                None => {
-                    to.truncate(before);
-                    return None;
-                }
-            },
-            // A quote, a backslash or a slash stand for themselves.
-            itself => char::from(*itself),
-        };
-        to.push(decoded);
-        rest = escape.get(escape_ends..)?;
-    }
-    to.push_str(rest);
-    Some(())
-}
-
-fn split_at_backslash(text: &str) -> Option<(&str, &str)> {
-    text.split_at_checked(special::backslash(text.as_bytes())?)
-}
-
-/// The character of an escape such as `\u00e9`, or of two that make a pair, and how long that is.
-fn unescape_unicode(escape: &str) -> Option<(char, usize)> {
-    let unit = |at: usize| {
-        let digits = escape.get(at..at + 6)?.strip_prefix("\\u")?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let first = unit(0)?;
-    if let Some(alone) = char::from_u32(first.into()) {
-        return Some((alone, 6));
-    }
-    let mut pair = char::decode_utf16([first, unit(6)?]);
-    pair.next()?.ok().map(|both| (both, 12))
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@
 //! | | 64 B | 1 KiB | 64 KiB |
 //! |---|---|---|---|
 //! | borrowed serde | 7 630 | 16 218 | 687 925 |
-//! | this walk | 2 680 | 6 350 | 363 324 |
+//! | this walk, any order of members | 2 680 | 6 350 | 363 324 |
+//! | the usual form of an update | 1 863 | 5 477 | 302 590 |
 
 use alloc::vec::Vec;
 

@@ -17,12 +17,16 @@ const fn is_special(byte: u8) -> bool {
     (byte == b'"') | (byte == b'\\') | (byte < b' ')
 }
 
-/// 255 where a byte of the block is special, 0 elsewhere.
+const fn is_backslash(byte: u8) -> bool {
+    byte == b'\\'
+}
+
+/// 255 where a byte of the block is a wanted one, 0 elsewhere.
 #[inline]
-fn marks<const N: usize>(block: &[u8; N]) -> [u8; N] {
+fn marks<const N: usize>(block: &[u8; N], wanted: impl Fn(u8) -> bool) -> [u8; N] {
     let mut marks = [0; N];
     for (mark, byte) in marks.iter_mut().zip(block) {
-        *mark = u8::from(is_special(*byte)).wrapping_neg();
+        *mark = u8::from(wanted(*byte)).wrapping_neg();
     }
     marks
 }
@@ -30,15 +34,26 @@ fn marks<const N: usize>(block: &[u8; N]) -> [u8; N] {
 /// The place of the first special byte of a block.
 #[inline]
 pub(super) fn first(block: &[u8; BLOCK]) -> Option<usize> {
-    let marks = u128::from_le_bytes(marks(block));
+    let marks = u128::from_le_bytes(marks(block, is_special));
     if marks == 0 { None } else { Some(marks.trailing_zeros() as usize / 8) }
 }
 
 /// A bit for each special byte of a block, the lowest for the first.
 #[inline]
 pub(super) fn bits(block: &[u8; STRIDE]) -> u64 {
+    fold(&marks(block, is_special))
+}
+
+/// The same for backslashes.
+#[inline]
+pub(super) fn backslashes(block: &[u8; STRIDE]) -> u64 {
+    fold(&marks(block, is_backslash))
+}
+
+#[inline]
+fn fold(marks: &[u8; STRIDE]) -> u64 {
     let mut bits = 0;
-    for (index, eight) in marks(block).chunks_exact(8).enumerate() {
+    for (index, eight) in marks.chunks_exact(8).enumerate() {
         if let Some(eight) = eight.first_chunk() {
             let folded = (u64::from_le_bytes(*eight) & DIAGONAL).wrapping_mul(ONES) >> 56;
             bits |= folded << (8 * index);
@@ -65,36 +80,18 @@ pub(super) fn find(text: &[u8], mut at: usize) -> usize {
     find_in_tail(text, at)
 }
 
+/// The same where less than a block is left. Byte by byte, for most tails are a few bytes long.
 #[inline(never)]
 fn find_in_tail(text: &[u8], at: usize) -> usize {
     let tail = text.get(at..).unwrap_or_default();
     at + tail.iter().position(|byte| is_special(*byte)).unwrap_or(tail.len())
 }
 
-/// The place of the first backslash of a text.
-#[inline]
-pub(super) fn backslash(text: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    while let Some(block) = block::<BLOCK>(text, at) {
-        let mut marks = [0; BLOCK];
-        for (mark, byte) in marks.iter_mut().zip(block) {
-            *mark = u8::from(*byte == b'\\').wrapping_neg();
-        }
-        let marks = u128::from_le_bytes(marks);
-        if marks != 0 {
-            return Some(at + marks.trailing_zeros() as usize / 8);
-        }
-        at += BLOCK;
-    }
-    let tail = text.get(at..)?;
-    tail.iter().position(|byte| *byte == b'\\').map(|found| at + found)
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::vec;
 
-    use super::{STRIDE, bits, block, find, is_special};
+    use super::{BLOCK, STRIDE, backslashes, bits, block, find, is_special};
 
     #[test]
     fn every_byte_in_every_place_is_found() {
@@ -107,6 +104,7 @@ mod tests {
                 let whole = block(&text, 0).expect("a whole block");
                 assert_eq!(bits(whole).trailing_zeros() as usize, expected, "{byte} at {place}");
                 assert_eq!(bits(whole).count_ones(), u32::from(is_special(byte)));
+                assert_eq!(backslashes(whole), u64::from(byte == b'\\') << place);
             }
         }
         assert_eq!(bits(&[b'"'; STRIDE]), u64::MAX);
@@ -119,5 +117,9 @@ mod tests {
             assert_eq!(find(&text, at), if at < 5 { at } else { text.len() });
         }
         assert_eq!(find(&text, 1000), 1000);
+        for length in 0..BLOCK {
+            let text = [&vec![b'x'; length][..], b"\\"].concat();
+            assert_eq!((find(&text, 0), find(&text[..length], 0)), (length, length));
+        }
     }
 }

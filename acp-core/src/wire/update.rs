@@ -3,14 +3,14 @@
 
 use super::scan::Walk;
 
-const HEAD: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#;
+pub(super) const HEAD: &str = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":""#;
 /// Where the params begin in a line.
 const PARAMS: usize = 52;
 /// Where the text of the session's id begins in the params.
 const SESSION: usize = HEAD.len() - PARAMS;
-const UPDATE: &str = r#"","update":"#;
-const KIND: &str = r#"{"sessionUpdate":""#;
-const TEXT: &str = r#"","content":{"type":"text","text":""#;
+pub(super) const UPDATE: &str = r#"","update":"#;
+pub(super) const KIND: &str = r#"{"sessionUpdate":""#;
+pub(super) const TEXT: &str = r#"","content":{"type":"text","text":""#;
 /// Behind the text of a chunk, in the params.
 const CLOSE: &str = r#""}}}"#;
 

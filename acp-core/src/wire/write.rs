@@ -4,7 +4,13 @@ use core::fmt::Write as _;
 
 use bytes::BytesMut;
 
-use super::{error_object::ErrorObject, id::Id, payload::Payload};
+use super::{
+    error_object::ErrorObject,
+    id::Id,
+    payload::Payload,
+    special::{STRIDE, bits, block, find},
+    update,
+};
 
 /// What a line needs besides the method and the payload: names, quotes, and an id of 20 digits.
 const ENVELOPE: usize = 80;
@@ -23,6 +29,42 @@ pub(crate) fn write_notification(out: &mut BytesMut, method: &str, params: Optio
     out.reserve(ENVELOPE + method.len() + params.map_or(0, Payload::len));
     out.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
     write_rest_of_call(out, method, params);
+}
+
+/// Appends a `session/update`, with its line break: the update is the host's.
+pub(crate) fn write_update(out: &mut BytesMut, session: &str, update: &Payload) {
+    out.reserve(ENVELOPE + session.len() + update.len());
+    write_session(out, session);
+    out.extend_from_slice(update.as_bytes());
+    out.extend_from_slice(b"}}\n");
+}
+
+/// Appends a `session/update` whose update is a chunk of text, with its line break.
+pub(crate) fn write_chunk(out: &mut BytesMut, session: &str, kind: &str, text: &str) {
+    // With room for some escapes.
+    out.reserve(2 * ENVELOPE + session.len() + kind.len() + text.len() + text.len() / 8);
+    write_session(out, session);
+    out.extend_from_slice(update::KIND.as_bytes());
+    write_text(out, kind);
+    out.extend_from_slice(update::TEXT.as_bytes());
+    write_text(out, text);
+    out.extend_from_slice(b"\"}}}}\n");
+}
+
+/// What comes before the update.
+fn write_session(out: &mut BytesMut, session: &str) {
+    out.extend_from_slice(update::HEAD.as_bytes());
+    write_text(out, session);
+    out.extend_from_slice(update::UPDATE.as_bytes());
+}
+
+/// The member `sessionId` of params, and more behind it.
+pub(crate) fn session_member(session: &str, more: &[u8]) -> BytesMut {
+    let mut out = BytesMut::with_capacity(ENVELOPE + session.len() + more.len());
+    out.extend_from_slice(br#""sessionId":"#);
+    write_string(&mut out, session);
+    out.extend_from_slice(more);
+    out
 }
 
 fn write_rest_of_call(out: &mut BytesMut, method: &str, params: Option<&Payload>) {
@@ -69,14 +111,61 @@ fn write_number(out: &mut BytesMut, number: impl core::fmt::Display) {
 }
 
 fn write_string(out: &mut BytesMut, text: &str) {
-    if text.bytes().any(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
-        // A string always has a form in JSON.
-        out.extend_from_slice(&serde_json::to_vec(text).unwrap_or_else(|_| b"\"\"".to_vec()));
-    } else {
-        out.extend_from_slice(b"\"");
-        out.extend_from_slice(text.as_bytes());
-        out.extend_from_slice(b"\"");
+    out.extend_from_slice(b"\"");
+    write_text(out, text);
+    out.extend_from_slice(b"\"");
+}
+
+/// Appends what stands between the quotes of a string, as `serde_json` writes it.
+///
+/// By hand, because it is what sending costs: serde looks at every byte by itself, here a block is one look.
+fn write_text(out: &mut BytesMut, text: &str) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(whole) = block::<STRIDE>(bytes, at) {
+        at += STRIDE;
+        let mut left = bits(whole);
+        if left == 0 {
+            out.extend_from_slice(whole);
+            continue;
+        }
+        let mut rest = &whole[..];
+        let mut done = 0;
+        while left != 0 {
+            let place = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if let Some((plain, [special, behind @ ..])) = rest.split_at_checked(place - done) {
+                out.extend_from_slice(plain);
+                write_escape(out, *special);
+                rest = behind;
+                done = place + 1;
+            }
+        }
+        out.extend_from_slice(rest);
     }
+    while let Some(rest) = bytes.get(at..) {
+        let end = find(bytes, at);
+        out.extend_from_slice(rest.get(..end - at).unwrap_or_default());
+        let Some(special) = bytes.get(end) else { break };
+        write_escape(out, *special);
+        at = end + 1;
+    }
+}
+
+fn write_escape(out: &mut BytesMut, byte: u8) {
+    out.extend_from_slice(match byte {
+        b'"' => b"\\\"",
+        b'\\' => b"\\\\",
+        b'\n' => b"\\n",
+        b'\r' => b"\\r",
+        b'\t' => b"\\t",
+        0x08 => b"\\b",
+        0x0C => b"\\f",
+        _ => {
+            let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + value - 10 };
+            return out.extend_from_slice(&[b'\\', b'u', b'0', b'0', digit(byte >> 4), digit(byte & 0xF)]);
+        }
+    });
 }
 
 #[cfg(test)]
@@ -86,7 +175,9 @@ mod tests {
 
     use bytes::{Bytes, BytesMut};
 
-    use super::{write_answer, write_notification, write_request};
+    use proptest::prelude::*;
+
+    use super::{write_answer, write_chunk, write_notification, write_request, write_string, write_update};
     use crate::wire::{ErrorObject, Id, Line, Message, MethodName, Payload, parse_line};
 
     fn line(write: impl FnOnce(&mut BytesMut)) -> Bytes {
@@ -141,5 +232,36 @@ mod tests {
         let answer = line(|out| write_answer(out, &Id::from(7), Err(&error)));
         let expected = Message::Response { id: Id::from(7), answer: Err(error) };
         assert_eq!(parse_line(&answer, 1), Line::Message(expected));
+    }
+
+    #[test]
+    fn every_character_is_written_as_serde_writes_it_in_every_place() {
+        for character in (0..=0x100).chain([0x2028, 0xD7FF, 0x10_FFFF]).filter_map(char::from_u32) {
+            for length in [0, 1, 15, 63, 64, 65, 130] {
+                let text = [&"x".repeat(length), &*String::from(character).repeat(2), "y"].concat();
+                let written = line(|out| write_string(out, &text));
+                assert_eq!(written, serde_json::to_vec(&text).unwrap(), "{character:?} at {length}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_is_written_as_serde_writes_it(pieces in prop::collection::vec("[ -~]{0,40}|\\PC{0,3}|[\0-\x20\"\\\\]{0,3}", 0..8)) {
+            let text = pieces.concat();
+            prop_assert_eq!(&line(|out| write_string(out, &text))[..], &serde_json::to_vec(&text).unwrap()[..]);
+        }
+
+        #[test]
+        fn a_chunk_of_text_is_the_same_update_as_one_made_of_a_value(session in any::<String>(), kind in any::<String>(), text in any::<String>()) {
+            let update = serde_json::json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } });
+            let whole = line(|out| write_update(out, &session, &Payload::try_from(update.clone()).unwrap()));
+            let chunk = line(|out| write_chunk(out, &session, &kind, &text));
+            let value = |line: &Bytes| serde_json::from_slice::<serde_json::Value>(line).unwrap();
+            prop_assert_eq!(value(&chunk), value(&whole));
+            let params = serde_json::json!({ "sessionId": session, "update": update });
+            prop_assert_eq!(value(&chunk), serde_json::json!({ "jsonrpc": "2.0", "method": "session/update", "params": params }));
+            prop_assert_eq!(chunk.last(), Some(&b'\n'));
+        }
     }
 }

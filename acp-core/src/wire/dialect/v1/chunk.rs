@@ -5,9 +5,9 @@ use core::str;
 
 use crate::wire::{
     dialect::{fields, text},
-    object::unescape,
     open_enum::UpdateKind,
     payload::Payload,
+    unescape::unescape,
 };
 
 /// A piece of text from a `session/update`: `agent_message_chunk` and the like.
@@ -18,7 +18,7 @@ pub struct TextChunk<'a> {
     /// Whose text it is: what `sessionUpdate` says.
     pub kind: UpdateKind,
     /// The text as it stands, without the quotes.
-    raw: &'a str,
+    raw: &'a [u8],
 }
 
 impl<'a> TextChunk<'a> {
@@ -28,7 +28,7 @@ impl<'a> TextChunk<'a> {
     pub fn of(params: &'a Payload) -> Option<Self> {
         if let Some(parts) = params.seen().chunk(params.as_bytes()) {
             let kind = UpdateKind::from(str::from_utf8(parts.kind).ok()?);
-            return Some(Self { kind, raw: str::from_utf8(parts.text).ok()? });
+            return Some(Self { kind, raw: parts.text });
         }
         let [update] = fields(params.as_bytes(), ["update"]);
         let [kind, content] = fields(update?, ["sessionUpdate", "content"]);
@@ -36,15 +36,15 @@ impl<'a> TextChunk<'a> {
         if text(of?)? != "text" {
             return None;
         }
-        let raw = str::from_utf8(raw?).ok()?.strip_prefix('"')?.strip_suffix('"')?;
+        let raw = raw?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         Some(Self { kind: UpdateKind::from(&*text(kind?)?), raw })
     }
 
     /// The text: borrowed if it has no escapes. `None`: it has a lone surrogate, which is no character.
     #[must_use]
     pub fn text(&self) -> Option<Cow<'a, str>> {
-        if memchr::memchr(b'\\', self.raw.as_bytes()).is_none() {
-            return Some(Cow::Borrowed(self.raw));
+        if memchr::memchr(b'\\', self.raw).is_none() {
+            return str::from_utf8(self.raw).ok().map(Cow::Borrowed);
         }
         let mut text = String::new();
         self.append_to(&mut text).map(|()| Cow::Owned(text))
