@@ -1,5 +1,7 @@
 //! What the host is told, in the order of the wire. A client cannot be told what only an agent is told.
 
+mod permission;
+
 use alloc::boxed::Box;
 use core::time::Duration;
 
@@ -9,8 +11,10 @@ use crate::{
         IncomingKey, InitializeTicket, PermissionTicket, RequestKey, SessionKey, SessionTicket, Ticket, TurnKey,
         TurnTicket,
     },
-    wire::{ErrorObject, Method, MethodName, Payload, PermissionOptionKind, StopReason, code},
+    wire::{ErrorObject, Method, MethodName, Payload, StopReason, code},
 };
+
+pub use permission::{Decision, Offer, PermissionOption};
 
 /// What either end is told.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -74,7 +78,7 @@ pub enum ClientAction {
         /// The turn that runs there, if one of ours does.
         turn: Option<TurnKey>,
         /// What is offered.
-        offer: Offer,
+        offer: Box<Offer>,
         /// The parameters, as they came.
         params: Payload,
     },
@@ -83,6 +87,16 @@ pub enum ClientAction {
     /// A permission request has been open for [`Config::permission`](crate::Config::permission). It stays open, and yours
     /// to decide: to reject is an answer, `cancelled` says that the turn was cancelled.
     PermissionOverdue(IncomingKey),
+    /// Version 2: a prompt of ours was inserted into the session. Its end is told as [`TurnEnded`](Self::TurnEnded); until
+    /// then it may share its work with others.
+    PromptInserted {
+        /// The session.
+        session: SessionKey,
+        /// The turn.
+        turn: TurnKey,
+        /// The id under which the agent tells the user's message. `None`: the agent follows an older draft.
+        message: Option<Box<str>>,
+    },
     /// A prompt turn of ours is over. Told once for each.
     TurnEnded {
         /// The session.
@@ -133,10 +147,13 @@ pub enum AgentAction {
         method: Method,
         /// The session to load or resume, in which updates may be sent before the answer.
         session: Option<SessionKey>,
+        /// Whether its history is to be told before the answer: `session/load`, and in version 2 a `session/resume` that
+        /// asks for it. Otherwise it must not be.
+        replay: bool,
         /// The parameters, as they came.
         params: Payload,
     },
-    /// A prompt turn begins. End it with `end_turn`.
+    /// A prompt turn begins. End it with `end_turn`. In version 2 the prompt is not inserted yet: see `insert_prompt`.
     Prompt {
         /// The right to end it.
         ticket: TurnTicket,
@@ -285,7 +302,7 @@ pub enum CancelCause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Origin {
-    /// History, before `session/load` or `session/resume` was answered.
+    /// History, before `session/load` or `session/resume` was answered; in version 2 until `replay_complete`.
     Replay,
     /// The turn that runs.
     Turn(TurnKey),
@@ -293,47 +310,6 @@ pub enum Origin {
     OutOfTurn,
     /// It arrived before the answer that made its session known.
     Early,
-}
-
-/// What a permission request offers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Offer {
-    /// The tool call it is about.
-    pub tool_call: Box<str>,
-    /// The options that can be chosen, in the order of the wire.
-    pub options: Box<[PermissionOption]>,
-    /// Parts that could not be read and were left out, by path.
-    pub dropped: Box<[Box<str>]>,
-}
-
-/// One option of a permission request.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct PermissionOption {
-    /// What is answered if it is chosen.
-    pub id: Box<str>,
-    /// What to show. The id, if the option has no readable name.
-    pub name: Box<str>,
-    /// What it means.
-    pub kind: PermissionOptionKind,
-}
-
-impl Offer {
-    /// The first option of one of these kinds.
-    #[must_use]
-    pub fn first(&self, kinds: &[PermissionOptionKind]) -> Option<&PermissionOption> {
-        self.options.iter().find(|option| kinds.contains(&option.kind))
-    }
-}
-
-/// What a permission request is answered with.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Decision {
-    /// The option of this id. One that was not offered counts as [`Cancelled`](Self::Cancelled): nothing fails open.
-    Select(Box<str>),
-    /// None: the outcome `cancelled`.
-    Cancelled,
 }
 
 /// How a prompt turn ends, as its agent says.

@@ -6,7 +6,10 @@ use core::time::Duration;
 use smallvec::SmallVec;
 use thiserror::Error;
 
-use crate::{machine::Overlap, wire::code};
+use crate::{
+    machine::Overlap,
+    wire::{SPOKEN, code},
+};
 
 /// What a connection may hold, and what happens at each limit. Every count falls back to 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,6 +39,12 @@ pub struct Limits {
     pub noise_lines: usize,
     /// Bytes of such lines. Default 1 MiB. Over it, the connection is closed.
     pub noise_bytes: usize,
+    /// Agent, version 2: idempotency keys remembered of each session, the latest. Default 128. A prompt sent again after
+    /// that many others counts as a new one.
+    pub idempotency_keys: usize,
+    /// Agent, version 2: tool calls and terminals of each session that may be cancelled at a time. Default 1 024. One more
+    /// cannot be: `tool_call/cancel` for it is answered -32602.
+    pub cancellable: usize,
     /// Updates held for a session whose opening is not answered yet, each. Default 256. Over it, they are told at once,
     /// flagged as of no known session.
     pub early_updates: usize,
@@ -54,6 +63,8 @@ impl Default for Limits {
             batch: 1024,
             noise_lines: 100,
             noise_bytes: 1 << 20,
+            idempotency_keys: 128,
+            cancellable: 1024,
             early_updates: 256,
         }
     }
@@ -75,8 +86,10 @@ pub enum Batches {
 pub struct Config {
     /// What may be held.
     pub limits: Limits,
-    /// The protocol versions spoken. Default: 1. A client asks for the newest of them unless [`offer`](Self::offer)
-    /// says otherwise; an agent answers the asked one, or its newest.
+    /// The protocol versions spoken, of 1 and 2. Default: 1, because 2 is a preview. A client asks for the newest of them
+    /// unless [`offer`](Self::offer) says otherwise, goes on with an older one of them if the agent answers that, and
+    /// closes otherwise. An agent of version 1 only answers the asked one, or 1; one of version 2 answers the newest that
+    /// is not newer than the asked one, or -32022.
     pub versions: SmallVec<[u16; 2]>,
     /// Client: the version to ask for. Default `None`: the newest of [`versions`](Self::versions).
     pub offer: Option<u16>,
@@ -112,14 +125,15 @@ pub struct Config {
     /// [`ClientAction::PermissionOverdue`](crate::ClientAction::PermissionOverdue). Default `None`: a dialog may stay
     /// open for hours.
     pub permission: Option<Duration>,
-    /// The code for requests before, and a repetition of, `initialize`. Default -32002; the SDKs use -32600.
+    /// The code for requests before, and a repetition of, `initialize`. Default -32002; the SDKs use -32600, and so does
+    /// version 2 once it is agreed.
     pub not_initialized_code: i64,
     /// The code for a session that does not exist here. Default -32002 with `data.sessionId`.
     pub unknown_session_code: i64,
     /// Whether cancelling a turn also sends `$/cancel_request` for each request that it ends. Default no: support for it
-    /// is optional, and unknown peers may answer it with an error.
+    /// is optional, and unknown peers may answer it with an error. In version 2 an agent always does, since it must.
     pub cascade: bool,
-    /// What to do with a batch. Default: accept.
+    /// What to do with a batch. Default: accept. Version 2 has none: there it is always rejected.
     pub batches: Batches,
     /// Requests beyond the protocol that the host serves, extensions (`_…`) apart, which always reach it. Others are
     /// answered -32601 without asking.
@@ -136,8 +150,10 @@ pub enum ConfigError {
     /// A time of nothing would expire at once.
     #[error("`{0}` is zero: give a time above zero, or `None` for no limit where that is offered")]
     NoTime(&'static str),
-    /// No version, or version 0, which never was a released one.
-    #[error("`versions` must name at least one protocol version, each above 0")]
+    /// No version, or one that is not spoken here; or an offer of version 0, which never was a released one.
+    #[error(
+        "`versions` must name at least one of the protocol versions 1 and 2, and no other; `offer` must be above 0"
+    )]
     Versions,
     /// A time in milliseconds that is none.
     #[error("`{given}` is not a time: give milliseconds from 1 to 2147483647, as a whole number")]
@@ -214,6 +230,8 @@ impl Config {
             ("limits.batch", limits.batch),
             ("limits.noise_lines", limits.noise_lines),
             ("limits.noise_bytes", limits.noise_bytes),
+            ("limits.idempotency_keys", limits.idempotency_keys),
+            ("limits.cancellable", limits.cancellable),
             ("limits.early_updates", limits.early_updates),
         ];
         if let Some((name, _)) = zero.into_iter().find(|(_, value)| *value == 0) {
@@ -233,7 +251,8 @@ impl Config {
         if let Some((name, _)) = times.into_iter().find(|(_, time)| *time == Some(Duration::ZERO)) {
             return Err(ConfigError::NoTime(name));
         }
-        if self.versions.is_empty() || self.versions.contains(&0) || self.offer == Some(0) {
+        let spoken = self.versions.iter().all(|version| SPOKEN.contains(version));
+        if self.versions.is_empty() || !spoken || self.offer == Some(0) {
             return Err(ConfigError::Versions);
         }
         Ok(())

@@ -30,6 +30,14 @@ pub enum CommandError {
     /// The peer did not offer this in `initialize`.
     #[error("the peer did not offer `{0}` when the connection was initialized")]
     NotOffered(MethodName),
+    /// The agreed version of the protocol does not have this.
+    #[error("`{method}` is not in version {version} of the protocol, which was agreed on")]
+    Unsupported {
+        /// What was to be sent.
+        method: MethodName,
+        /// The version in force.
+        version: u16,
+    },
     /// The turn is over: nothing can be sent in it any more. A race with its end, not a mistake.
     #[error("the turn is over: nothing can be sent in it any more")]
     TurnOver,
@@ -45,7 +53,7 @@ pub enum Misuse {
     /// Nothing may be sent before the version is agreed.
     #[error("the connection is not initialized yet: wait for `initialize` to be answered")]
     NotInitialized,
-    /// `initialize` is sent once.
+    /// `initialize` is sent once. In version 2 it may be repeated until the first other request, not for an older version.
     #[error("`initialize` was sent already")]
     AlreadyInitialized,
     /// A second prompt in a session whose turn runs; `Config::overlap` refuses it.
@@ -60,6 +68,9 @@ pub enum Misuse {
     /// This key names no session, or one that was closed.
     #[error("there is no such session on this connection")]
     UnknownSession,
+    /// The session is a child of another one: its agent drives it. It may be watched, and cancelled if the agent says so.
+    #[error("the session belongs to another session, and is driven by its agent")]
+    ChildSession,
     /// This key names nothing that was given by this connection.
     #[error("this key was not given by this connection")]
     UnknownKey,

@@ -1,6 +1,6 @@
 //! The sessions of a connection: the agent's strings, interned to keys with generations.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
 
 use crate::{
     machine::{Overlap, Turns},
@@ -28,6 +28,16 @@ pub(crate) struct Session {
     /// Client: the parameters it was opened with.
     pub(crate) options: Option<Payload>,
     pub(crate) turns: Turns,
+    /// For one that another session brought.
+    pub(crate) child: Option<Box<Child>>,
+}
+
+/// A session that another one brought: it was announced by a `subagent_update`, and its agent drives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Child {
+    pub(crate) parent: SessionKey,
+    /// Whether `session/cancel` may be sent for it.
+    pub(crate) cancel: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -89,7 +99,7 @@ impl Sessions {
             return None;
         }
         let id: Arc<str> = id.into();
-        let session = Session { id: id.clone(), stage, options: None, turns: Turns::new(self.overlap) };
+        let session = Session { id: id.clone(), stage, options: None, turns: Turns::new(self.overlap), child: None };
         let slot = match self.free.pop() {
             Some(slot) => slot,
             None => {
@@ -114,6 +124,31 @@ impl Sessions {
         self.ids.remove(&session.id);
         self.free.push(key.slot);
         Some(session)
+    }
+
+    /// The session of this id, as a child of another: made known if need be. `cancel`: whether it may be cancelled, if
+    /// that is said. `None`: the limit is reached.
+    pub(crate) fn adopt(&mut self, id: &str, parent: SessionKey, cancel: Option<bool>) -> Option<SessionKey> {
+        let known = self.find(id);
+        let key = self.intern(id, Stage::Open)?;
+        let session = self.get_mut(key)?;
+        match &mut session.child {
+            Some(child) => child.cancel = cancel.unwrap_or(child.cancel),
+            // One that was opened for itself stays what it is.
+            None if known.is_none() => {
+                session.child = Some(Box::new(Child { parent, cancel: cancel.unwrap_or(false) }));
+            }
+            None => {}
+        }
+        Some(key)
+    }
+
+    /// The children of a session.
+    pub(crate) fn children(&self, parent: SessionKey) -> Vec<SessionKey> {
+        let of = |key: &SessionKey| {
+            self.get(*key).and_then(|session| session.child.as_ref()).is_some_and(|child| child.parent == parent)
+        };
+        self.ids.values().copied().filter(of).collect()
     }
 
     /// Every key, in the order of the ids.

@@ -108,7 +108,7 @@ impl ClientBench {
             heard.push(self.in_words(&action));
             match action {
                 ClientAction::PermissionRequested { ticket, offer, .. } => {
-                    self.permissions.insert(ticket.key().number(), (ticket, offer));
+                    self.permissions.insert(ticket.key().number(), (ticket, *offer));
                 }
                 ClientAction::Common(Common::Request { ticket, .. }) => {
                     self.requests.insert(ticket.key().number(), ticket);

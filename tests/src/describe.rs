@@ -125,7 +125,7 @@ fn common<R: Role>(conn: &Connection<R>, common: &Common) -> String {
 
 fn offer(offer: &Offer) -> String {
     let options: Vec<_> = offer.options.iter().map(|option| format!("{}={}", option.id, option.kind)).collect();
-    format!("{} [{}] dropped {:?}", offer.tool_call, options.join(","), offer.dropped)
+    format!("{} [{}] dropped {:?}", offer.tool_call.as_deref().unwrap_or_default(), options.join(","), offer.dropped)
 }
 
 impl Describe<Client> for ClientAction {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn requests() -> Vec<(&'static str, Value)> {
     let all: Vec<_> = Method::ALL
         .iter()
-        .filter(|method| method.spec().sender == Sender::Client && **method != Method::Initialize)
+        .filter(|method| method.spec().sender == Sender::Client && **method != Method::Initialize && method.is_in(1))
         .map(|method| (method.name(), json!({ "sessionId": "s1", "methodId": "m", "cwd": "/", "mcpServers": [] })))
         .collect();
     assert_eq!(all.len(), 13, "every request of the client's but `initialize`");
@@ -86,11 +86,13 @@ fn the_asked_version_is_answered_if_it_is_spoken_and_else_the_newest() {
         let mut config = Config::agent();
         config.versions = spoken.into_iter().collect();
         let mut bench = AgentBench::new(config);
-        bench.request(1, "initialize", json!({ "protocolVersion": asked }));
+        let info = json!({ "name": "test", "version": "1" });
+        bench.request(1, "initialize", json!({ "protocolVersion": asked, "info": info }));
         assert_eq!(bench.told(), [format!("Initialize {answered}")]);
         assert_eq!(bench.conn.version(), None, "nothing is agreed before it is answered");
-        bench.initialize(&json!({}));
-        assert_eq!(bench.frames()[0]["result"], json!({ "protocolVersion": answered }), "asked for {asked}");
+        bench.initialize(&json!({ "info": info }));
+        let result = json!({ "protocolVersion": answered, "info": info });
+        assert_eq!(bench.frames()[0]["result"], result, "asked for {asked}");
         assert_eq!(bench.conn.version(), Some(answered));
     }
 }

@@ -37,7 +37,7 @@ fn a_request_needs_a_session_a_call_and_one_option_and_the_rest_is_named_or_kept
         panic!("a permission request")
     };
     assert_eq!((*of, *in_turn), (session, Some(turn)));
-    assert_eq!(&*offer.tool_call, "t1");
+    assert_eq!(offer.tool_call.as_deref(), Some("t1"));
     let of = |option: &PermissionOption| format!("{}={} {}", option.id, option.name, option.kind);
     let options: Vec<_> = offer.options.iter().map(of).collect();
     assert_eq!(options, ["a=a allow_persistent", "r=No reject_once"], "a kind of their own, a name from the id");

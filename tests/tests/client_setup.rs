@@ -70,7 +70,8 @@ fn a_version_that_is_not_spoken_here_ends_the_connection() {
 fn an_older_version_is_accepted_where_it_is_spoken() {
     let mut client = ClientBench::fresh(config(|config| config.versions = [1, 2].into_iter().collect()));
     let now = client.now;
-    assert!(client.conn.initialize(&Payload::EMPTY, now).is_ok());
+    let params = payload(json!({ "info": { "name": "test", "version": "1" }, "capabilities": {} }));
+    assert!(client.conn.initialize(&params, now).is_ok());
     assert_eq!(client.frames()[0]["params"]["protocolVersion"], 2, "the newest is asked for");
     client.result(1, json!({ "protocolVersion": 1 }));
     assert_eq!((client.conn.version(), client.conn.is_closed()), (Some(1), false));

@@ -136,7 +136,7 @@ fn open_values_are_read_from_what_came() {
     }
     assert_eq!(read::<UpdateKind>(r#""plan""#), UpdateKind::Plan);
     assert_eq!(read::<UpdateKind>(r#""turn_complete""#), UpdateKind::Unknown("turn_complete".into()));
-    assert_eq!(read::<StopReason>(r#""error""#), StopReason::Unknown("error".into()));
+    assert_eq!(read::<StopReason>(r#""error""#), StopReason::Error);
     assert_eq!(read::<StopReason>(r#""_x/why""#), StopReason::Unknown("_x/why".into()));
     assert_eq!(read::<ToolKind>(r#""teleport""#), ToolKind::Unknown("teleport".into()));
     assert_eq!(read::<ToolCallStatus>(r#""in_progress""#), ToolCallStatus::InProgress);

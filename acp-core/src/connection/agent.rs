@@ -1,8 +1,8 @@
 //! The agent's commands.
 
-use alloc::format;
+use alloc::{collections::BTreeMap, format};
 
-use super::{Connection, answer::Duty};
+use super::{Connection, agent_work::Kept, answer::Duty};
 use crate::{
     action::{AgentAction, Delivery, TurnEnd},
     error::{CommandError, Misuse, Refused},
@@ -12,7 +12,11 @@ use crate::{
     session::Stage,
     ticket::{IncomingKey, InitializeTicket, Scope, SessionKey, SessionTicket, TurnKey, TurnTicket},
     time::Timestamp,
-    wire::{Capabilities, ErrorObject, Payload, ToolCallStatus, dialect::v1, write_update},
+    wire::{
+        Capabilities, ErrorObject, Method, Payload, ToolCallStatus,
+        dialect::{v1, v2},
+        write_update,
+    },
 };
 
 /// What only an agent keeps.
@@ -20,6 +24,8 @@ use crate::{
 pub struct AgentState {
     /// Whether a login has to come first.
     pub(super) auth_required: bool,
+    /// Version 2: what is kept of each session.
+    pub(super) kept: BTreeMap<SessionKey, Kept>,
 }
 
 impl Connection<Agent> {
@@ -40,11 +46,12 @@ impl Connection<Agent> {
     }
 
     /// Answers `initialize`: from here on, everything else may pass. `result` is an object without `protocolVersion`,
-    /// which the core adds; its `agentCapabilities` decide which methods reach the host.
+    /// which the core adds, in the shape of the version that [`AgentAction::Initialize`] tells. Its `agentCapabilities`,
+    /// `capabilities` in version 2, decide which methods reach the host.
     ///
     /// # Errors
     ///
-    /// `result` is not an object. The ticket comes back.
+    /// `result` is not an object, or lacks the `info` that version 2 requires. The ticket comes back.
     pub fn accept_initialize(
         &mut self,
         ticket: InitializeTicket,
@@ -52,28 +59,35 @@ impl Connection<Agent> {
         now: Timestamp,
     ) -> Result<Delivery, Refused<InitializeTicket>> {
         self.advance(now);
-        let Some(Duty::Initialize { version }) = self.duty(ticket.key).cloned() else { return Ok(Delivery::TooLate) };
+        let Some(Duty::Initialize { version, before }) = self.duty(ticket.key).cloned() else {
+            return Ok(Delivery::TooLate);
+        };
         let member = format!(r#""protocolVersion":{version}"#);
         let Some(result) = Payload::splice(member.as_bytes(), result) else {
             let why = Misuse::Payload("the result of `initialize` must be a JSON object").into();
             return Err(Refused { ticket, why });
         };
+        if version >= 2 && !v2::has_info(&result) {
+            let why = Misuse::Payload("version 2 of the protocol wants `info`, with a `name` and a `version`").into();
+            return Err(Refused { ticket, why });
+        }
         let delivery = self.answer(ticket.key, Ok(&result));
         // An answer that went out as an error agrees on nothing: the client may try again.
         let agreed = delivery == Delivery::Queued;
         if agreed {
             self.own = Capabilities::of_agent(&result);
+            let _ = self.handshake.step(HandshakeInput::Settle(version));
+        } else {
+            self.withdraw_initialize(before);
         }
-        let settled = if agreed { HandshakeInput::Settle(version) } else { HandshakeInput::Withdraw };
-        let _ = self.handshake.step(settled);
         Ok(delivery)
     }
 
     /// Answers `initialize` with an error. A later one may succeed.
     pub fn reject_initialize(&mut self, ticket: InitializeTicket, error: &ErrorObject, now: Timestamp) -> Delivery {
         self.advance(now);
-        if self.duty(ticket.key).is_some() {
-            let _ = self.handshake.step(HandshakeInput::Withdraw);
+        if let Some(Duty::Initialize { before, .. }) = self.duty(ticket.key) {
+            self.withdraw_initialize(*before);
         }
         self.answer(ticket.key, Err(error))
     }
@@ -93,7 +107,16 @@ impl Connection<Agent> {
     ) -> Result<(SessionKey, Delivery), Refused<SessionTicket>> {
         self.advance(now);
         let opened = match self.duty(ticket.key).cloned() {
-            Some(Duty::Open { session: Some(session), fresh, .. }) => Ok((session, fresh)),
+            Some(Duty::Open { session: Some(session), fresh, method, replay }) => {
+                if method == Method::SessionResume && self.speaks_v2() {
+                    // Where the history ends, and what the session is at, comes before the answer.
+                    if replay {
+                        self.write_update_of(session, &Payload::from_static(v2::REPLAY_COMPLETE));
+                    }
+                    self.report_again(session);
+                }
+                Ok((session, fresh))
+            }
             Some(Duty::Open { session: None, .. }) => self.intern_new(result).map(|session| (session, true)),
             _ => Err(CommandError::Closed),
         };
@@ -135,9 +158,14 @@ impl Connection<Agent> {
     /// In a turn that is over it is [`Delivery::TooLate`] and nothing is sent: "the Agent MUST send all updates before it
     /// responds" (ACP v1, Prompt Turn). News about the session itself go to the session's scope.
     ///
+    /// A `subagent_update` makes the child session known that it names: [`find_session`](Self::find_session) has its key.
+    /// In version 2 the first update in a turn [inserts](Self::insert_prompt) its prompt, messages and pieces of them need
+    /// a `messageId`, and `state_update` and `replay_complete` are the core's to send.
+    ///
     /// # Errors
     ///
-    /// [`CommandError::Full`] if too much waits to be written; nothing was sent.
+    /// [`CommandError::Full`] if too much waits to be written; nothing was sent. The update is no object, or not what its
+    /// version allows.
     pub fn update(
         &mut self,
         scope: impl Into<Scope>,
@@ -157,16 +185,37 @@ impl Connection<Agent> {
         if !update.is_object() {
             return Err(Misuse::Payload("the update must be a JSON object").into());
         }
+        let kind = match self.speaks_v2() {
+            true => Some(self.check_update(scope, session, update)?),
+            false => None,
+        };
+        let child = v2::announced(update.as_bytes());
+        if child.as_ref().is_some_and(|(id, _)| self.sessions.is_full() && self.sessions.find(id).is_none()) {
+            return Err(CommandError::Full { what: "limits.sessions" });
+        }
+        if !self.may_tell(scope) {
+            return Ok(Delivery::TooLate);
+        }
         let id = self.sessions.get(session).ok_or(Misuse::UnknownSession)?.id.clone();
         // Written in place: an update is what there is most of.
         self.offer(Tag::Plain, |out| write_update(out, &id, update))?;
+        if let Some((id, cancel)) = child {
+            self.sessions.adopt(&id, session, cancel);
+        }
+        if let Some(kind) = &kind {
+            self.note_update(session, kind, update);
+        }
         let turn = match scope {
             Scope::Turn(turn) => self.turns.get_mut(&turn),
             Scope::Session(_) => None,
         };
-        if let Some((turn, seen)) = turn.and_then(|turn| Some((turn, v1::tool_call(update)?))) {
+        let seen = || match &kind {
+            Some(kind) => v2::tool_call(kind, update.as_bytes()),
+            None => v1::tool_call(update),
+        };
+        if let Some((turn, seen)) = turn.and_then(|turn| Some((turn, seen()?))) {
             match seen.status {
-                Some(ToolCallStatus::Completed | ToolCallStatus::Failed) => {
+                Some(ToolCallStatus::Completed | ToolCallStatus::Failed | ToolCallStatus::Cancelled) => {
                     turn.transcript.step(TranscriptInput::Finished(&seen.id));
                 }
                 Some(_) => turn.transcript.step(TranscriptInput::Open(&seen.id)),

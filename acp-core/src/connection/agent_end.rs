@@ -3,11 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::{
-    Connection,
-    answer::Duty,
-    turns::{STOP_CANCELLED, Turn},
-};
+use super::{Connection, answer::Duty, turns::STOP_CANCELLED};
 use crate::{
     action::{AgentAction, CancelCause, Delivery, TurnEnd},
     machine::{CancelScope, Ended, Transcript, TurnInput, TurnOutput},
@@ -22,19 +18,36 @@ use crate::{
 impl Connection<Agent> {
     /// The one way in which a turn ends. `forced`: not by its host, which is told before anything else begins.
     pub(super) fn settle_turn(&mut self, turn: TurnKey, end: &TurnEnd, forced: bool) -> Delivery {
-        let Some(Turn { session, request, transcript, cause, .. }) = self.retire_turn(turn) else {
-            return Delivery::TooLate;
-        };
-        let key = IncomingKey(request);
+        let Some(mut retired) = self.retire_turn(turn) else { return Delivery::TooLate };
+        let session = retired.session;
         let Ended { cancelled, next } = match self.step_turns(session, TurnInput::End(turn.0)) {
             Some(TurnOutput::Ended(ended)) => ended,
             // Whatever became of its session: the prompt is owed an answer.
-            _ => Ended { cancelled: cause.is_some(), next: None },
+            _ => Ended { cancelled: retired.cause.is_some(), next: None },
         };
         if cancelled || !matches!(end, TurnEnd::Stop(reason) if *reason != StopReason::Cancelled) {
+            let transcript = core::mem::take(&mut retired.transcript);
             self.close_tool_calls(session, turn, transcript);
         }
-        let delivery = match end {
+        let delivery = if self.speaks_v2() {
+            self.settle_work(turn, retired, cancelled, end)
+        } else {
+            self.answer_prompt(IncomingKey(retired.request), cancelled, end)
+        };
+        if forced {
+            self.tell(AgentAction::TurnForced { session, turn });
+        }
+        if let Some((next, true)) = next {
+            self.start_turn(TurnKey(next));
+        }
+        self.turns_over(session);
+        self.settle_end();
+        delivery
+    }
+
+    /// Version 1: the answer to the prompt is the end of its turn.
+    fn answer_prompt(&mut self, key: IncomingKey, cancelled: bool, end: &TurnEnd) -> Delivery {
+        match end {
             TurnEnd::Stop(StopReason::Cancelled) if cancelled => match self.answer_cancelled(key, STOP_CANCELLED) {
                 Delivery::AsCancelled => Delivery::Queued,
                 other => other,
@@ -49,15 +62,7 @@ impl Connection<Agent> {
                 Err(_) => self.answer_cancelled(key, STOP_CANCELLED),
             },
             TurnEnd::Error(error) => self.answer(key, Err(error)),
-        };
-        if forced {
-            self.tell(AgentAction::TurnForced { session, turn });
         }
-        if let Some((next, true)) = next {
-            self.start_turn(TurnKey(next));
-        }
-        self.turns_over(session);
-        delivery
     }
 
     /// The host had its time to end a cancelled turn.
@@ -77,7 +82,7 @@ impl Connection<Agent> {
                 let update = serde_json::json!({
                     "sessionUpdate": "tool_call_update",
                     "toolCallId": call,
-                    "status": "failed",
+                    "status": if self.speaks_v2() { "cancelled" } else { "failed" },
                     "content": [{ "type": "content", "content": { "type": "text", "text": "cancelled" } }],
                 });
                 if let Ok(update) = Payload::try_from(update) {
@@ -130,5 +135,9 @@ impl Connection<Agent> {
             self.force_turn(turn);
         }
         self.resolve_session_calls(session);
+        for child in self.sessions.children(session) {
+            self.forget_session(child);
+        }
+        self.role.kept.remove(&session);
     }
 }

@@ -1,26 +1,30 @@
 //! What an agent makes of the client's messages; and the two-phase cancel.
 
-use alloc::format;
+use alloc::{boxed::Box, format};
 
 use super::{
     Connection, Role,
     agent::AgentState,
     answer::{Duty, Served},
-    call::Call,
+    call::{Call, Purpose},
     hooks::Hooks,
     turns::{STOP_CANCELLED, Turn},
 };
 use crate::{
     action::{AgentAction, CancelCause, Common, Delivery, Outcome, TurnEnd},
     error::Violation,
-    machine::{
-        Asked, CancelKind, CancelScope, Cancelled, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject, agree,
-    },
+    machine::{Asked, CancelKind, CancelScope, Cancelled, Machine, TurnInput, TurnOutput, TurnReject},
     role::{Agent, Side},
     session::Stage,
-    ticket::{FrameId, IncomingKey, InitializeTicket, SessionKey, SessionTicket, Ticket, TurnKey},
+    ticket::{FrameId, IncomingKey, SessionKey, SessionTicket, Ticket, TurnKey},
     timers::Cause,
-    wire::{Capabilities, ErrorObject, Method, MethodName, Payload, code, dialect::v1},
+    wire::{
+        ErrorObject, Method, MethodName, Payload, code,
+        dialect::{
+            v1,
+            v2::{self, Replay},
+        },
+    },
 };
 
 impl Role for Agent {
@@ -32,7 +36,7 @@ impl Hooks for Agent {
     type State = AgentState;
 
     fn on_request(conn: &mut Connection<Self>, key: IncomingKey, method: MethodName, params: Option<Payload>) {
-        let Some(known) = method.known() else {
+        let Some(known) = conn.known(&method) else {
             let session = params.as_ref().and_then(|params| v1::with_session_id(params, |id| conn.sessions.find(id)));
             let session = session.flatten();
             conn.set_duty(key, Duty::Plain { session });
@@ -41,10 +45,14 @@ impl Hooks for Agent {
         let params = params.unwrap_or(Payload::EMPTY);
         let answer = match known {
             _ if conn.role.auth_required && known.needs_login() => Err(login_first(known)),
+            Method::SessionResume if conn.speaks_v2() => match v2::replay_from(&params) {
+                Ok(replay) => conn.receive_open_named(key, known, replay == Replay::Start, params),
+                Err(why) => Err(ErrorObject::new(code::INVALID_PARAMS, why)),
+            },
             Method::Initialize => conn.receive_initialize(key, params),
-            Method::SessionNew => conn.receive_open(key, known, None, params),
+            Method::SessionNew => conn.receive_open(key, known, None, false, params),
             Method::SessionLoad | Method::SessionResume | Method::SessionFork => {
-                conn.receive_open_named(key, known, params)
+                conn.receive_open_named(key, known, known == Method::SessionLoad, params)
             }
             _ => conn.receive_ordinary(key, known, params),
         };
@@ -72,6 +80,13 @@ impl Hooks for Agent {
     fn on_withdrawn(conn: &mut Connection<Self>, key: IncomingKey) -> bool {
         let turn = match conn.duty(key) {
             Some(Duty::Prompt(turn)) => *turn,
+            Some(Duty::PromptAgain(turn)) => {
+                let turn = *turn;
+                conn.forget_again(turn, key);
+                conn.answer(key, Err(&Connection::<Self>::cancelled_error("the prompt")));
+                return true;
+            }
+            Some(Duty::CloseToo { .. }) => return true,
             // The host knows nothing of it yet, and closing cannot be taken back half-way.
             Some(Duty::Close { told: false, .. }) => return true,
             _ => return false,
@@ -84,6 +99,9 @@ impl Hooks for Agent {
 
     fn on_resolved(conn: &mut Connection<Self>, id: u64, call: Call, outcome: Outcome) {
         conn.resolved(id, &call, outcome);
+        if let Purpose::Ask(turn) = call.purpose {
+            Self::on_asked(conn, turn);
+        }
     }
 
     fn on_opened(_: &mut Connection<Self>, _: Option<SessionKey>) {}
@@ -96,6 +114,25 @@ impl Hooks for Agent {
 
     fn end_for_host(conn: &mut Connection<Self>, turn: TurnKey, error: &ErrorObject) -> Delivery {
         conn.settle_turn(turn, &TurnEnd::Error(error.clone()), false)
+    }
+
+    fn end_answered(conn: &mut Connection<Self>, key: IncomingKey, error: &ErrorObject) -> Delivery {
+        match conn.turn_of(key) {
+            Some(turn) => Self::end_for_host(conn, turn, error),
+            None => Delivery::TooLate,
+        }
+    }
+
+    fn on_turn_used(conn: &mut Connection<Self>, turn: TurnKey) {
+        if conn.speaks_v2() {
+            conn.insert_if_due(turn);
+        }
+    }
+
+    fn on_asked(conn: &mut Connection<Self>, turn: TurnKey) {
+        if conn.speaks_v2() {
+            conn.asked(turn);
+        }
     }
 
     fn on_force_due(conn: &mut Connection<Self>, turn: TurnKey) {
@@ -146,45 +183,33 @@ impl Hooks for Agent {
 }
 
 /// What stands in for an action: the error to answer with at once.
-type Admitted = Result<(), ErrorObject>;
+pub(super) type Admitted = Result<(), ErrorObject>;
 
 impl Connection<Agent> {
-    fn receive_initialize(&mut self, key: IncomingKey, params: Payload) -> Admitted {
-        let asked = v1::protocol_version(&params).ok_or_else(|| {
-            ErrorObject::new(code::INVALID_PARAMS, "`protocolVersion` must be an integer from 0 to 65535")
-        })?;
-        let version = agree(asked, &self.config.versions)
-            .ok_or_else(|| ErrorObject::new(code::INTERNAL_ERROR, "no protocol version is spoken here"))?;
-        // It was idle: only then does `initialize` pass.
-        let _ = self.handshake.step(HandshakeInput::Offer(asked));
-        self.peer = Capabilities::of_client(&params);
-        self.set_duty(key, Duty::Initialize { version });
-        self.tell(AgentAction::Initialize { ticket: InitializeTicket { key }, version, params });
-        Ok(())
-    }
-
     fn receive_open(
         &mut self,
         key: IncomingKey,
         method: Method,
         target: Option<(SessionKey, bool)>,
+        replay: bool,
         params: Payload,
     ) -> Admitted {
         if target.is_none() && !self.has_session_room() {
             return Err(self.too_many_sessions());
         }
         let (session, fresh) = (target.map(|(session, _)| session), target.is_none_or(|(_, fresh)| fresh));
-        self.set_duty(key, Duty::Open { method, session, fresh });
-        self.tell(AgentAction::SessionRequested { ticket: SessionTicket { key, method }, method, session, params });
+        self.set_duty(key, Duty::Open { method, session, fresh, replay });
+        let ticket = SessionTicket { key, method };
+        self.tell(AgentAction::SessionRequested { ticket, method, session, replay, params });
         Ok(())
     }
 
     /// Load and resume name a stored session, which is there from here on: its history comes before the answer. Fork
     /// names one too, and answers with the id of another.
-    fn receive_open_named(&mut self, key: IncomingKey, method: Method, params: Payload) -> Admitted {
+    fn receive_open_named(&mut self, key: IncomingKey, method: Method, replay: bool, params: Payload) -> Admitted {
         let id = v1::session_id(&params).ok_or_else(no_session_id)?;
         if method == Method::SessionFork {
-            return self.receive_open(key, method, None, params);
+            return self.receive_open(key, method, None, false, params);
         }
         let known = self.sessions.find(&id);
         if known
@@ -202,7 +227,7 @@ impl Connection<Agent> {
         if let Some(session) = self.sessions.get_mut(session) {
             session.stage = Stage::Opening;
         }
-        self.receive_open(key, method, Some((session, fresh)), params)
+        self.receive_open(key, method, Some((session, fresh)), replay, params)
     }
 
     /// Sessions whose opening is not answered yet count: accepting them cannot be refused.
@@ -220,11 +245,19 @@ impl Connection<Agent> {
     fn receive_ordinary(&mut self, key: IncomingKey, method: Method, params: Payload) -> Admitted {
         let session = if method.spec().in_session {
             let id = v1::session_id(&params).ok_or_else(no_session_id)?;
-            let known = self
-                .sessions
-                .find(&id)
+            let here = self.sessions.find(&id);
+            if method == Method::SessionClose && self.speaks_v2() {
+                if let Some(answered) = self.close_again(key, here) {
+                    return answered;
+                }
+            }
+            let known = here
                 .filter(|session| self.sessions.get(*session).is_some_and(|session| session.stage != Stage::Closing));
             let known = known.ok_or_else(|| self.unknown_session(&id))?;
+            if method != Method::SessionCancel && self.sessions.get(known).is_some_and(|known| known.child.is_some()) {
+                let why = format!("session {id:?} belongs to another session, and is driven by this agent");
+                return Err(ErrorObject::new(code::INVALID_PARAMS, why));
+            }
             if self.sessions.get(known).is_some_and(|session| session.stage == Stage::Opening) {
                 let why = format!("session {id:?} is being opened: wait for the answer to that");
                 return Err(ErrorObject::new(code::INVALID_REQUEST, why));
@@ -235,6 +268,12 @@ impl Connection<Agent> {
         };
         match (method, session) {
             (Method::SessionPrompt, Some(session)) => self.receive_prompt(key, session, params),
+            (Method::ToolCallCancel | Method::TerminalCancel, Some(session))
+                if !self.is_cancellable(session, &params, method == Method::TerminalCancel) =>
+            {
+                let why = "there is no such tool call or terminal, or it cannot be cancelled";
+                Err(ErrorObject::new(code::INVALID_PARAMS, why))
+            }
             (Method::SessionCancel, Some(session)) => {
                 // The request form, which some clients use: carried out, then answered.
                 self.cancel_turns(session, CancelScope::Session, CancelCause::Session);
@@ -263,6 +302,13 @@ impl Connection<Agent> {
     }
 
     fn receive_prompt(&mut self, key: IncomingKey, session: SessionKey, params: Payload) -> Admitted {
+        let held = match self.speaks_v2() {
+            true => match self.receive_submission(key, session, &params)? {
+                Some(held) => Some(Box::new(held)),
+                None => return Ok(()),
+            },
+            false => None,
+        };
         let turn = self.next_turn();
         let Some(known) = self.sessions.get_mut(session) else { return Ok(()) };
         let started = known.turns.step(TurnInput::Prompt(turn.0)).map_err(|why| match why {
@@ -274,7 +320,7 @@ impl Connection<Agent> {
         self.set_duty(key, Duty::Prompt(turn));
         // What waits long must not keep the whole receive buffer alive.
         let params = if started == TurnOutput::Wait { params.detach() } else { params };
-        self.turns.insert(turn, Turn::new(session, key.0, Some(params)));
+        self.turns.insert(turn, Turn { held, ..Turn::new(session, key.0, Some(params)) });
         if matches!(started, TurnOutput::Start | TurnOutput::Deliver) {
             self.start_turn(turn);
         }
@@ -298,9 +344,11 @@ impl Connection<Agent> {
                 self.tell(AgentAction::DropQueued { session, turn });
             }
             self.resolve_calls(turn, cause);
-            if let Some(Turn { request, transcript, .. }) = self.retire_turn(turn) {
-                self.close_tool_calls(session, turn, transcript);
-                self.answer_cancelled(IncomingKey(request), STOP_CANCELLED);
+            let Some(Turn { request, transcript, held, .. }) = self.retire_turn(turn) else { continue };
+            self.close_tool_calls(session, turn, transcript);
+            match held {
+                Some(held) => drop(self.refuse_prompt(request, &held.again, &Self::cancelled_error("the prompt"))),
+                None => drop(self.answer_cancelled(IncomingKey(request), STOP_CANCELLED)),
             }
         }
         match running {

@@ -16,9 +16,12 @@ impl Connection<Agent> {
     /// `{"sessionUpdate":<kind>,"content":{"type":"text","text":<text>}}`, without making that value first. The text is
     /// written once, escapes included, to where it is sent from.
     ///
+    /// Version 2 wants a `messageId`: here it is one for each turn, unique on this connection only. An agent whose history
+    /// outlives the connection gives its own with [`update`](Self::update).
+    ///
     /// # Errors
     ///
-    /// Those of [`update`](Self::update).
+    /// Those of [`update`](Self::update). In version 2 it takes a turn: [`Misuse::Payload`] without one.
     pub fn say(
         &mut self,
         scope: impl Into<Scope>,
@@ -30,13 +33,22 @@ impl Connection<Agent> {
         if self.lifecycle.is_closed() {
             return Ok(Delivery::TooLate);
         }
-        let session = match self.session_of(scope.into()) {
+        let scope = scope.into();
+        let session = match self.session_of(scope) {
             Ok(session) => session,
             Err(CommandError::TurnOver) => return Ok(Delivery::TooLate),
             Err(why) => return Err(why),
         };
+        let message = match scope {
+            _ if !self.speaks_v2() => None,
+            Scope::Turn(turn) => Some(turn.0),
+            Scope::Session(_) => return Err(Misuse::Payload("version 2 wants a `messageId`: use `update`").into()),
+        };
+        if !self.may_tell(scope) {
+            return Ok(Delivery::TooLate);
+        }
         let id = self.sessions.get(session).ok_or(Misuse::UnknownSession)?.id.clone();
-        self.offer(Tag::Plain, |out| write_chunk(out, &id, kind.as_str(), text))?;
+        self.offer(Tag::Plain, |out| write_chunk(out, &id, kind.as_str(), message, text))?;
         Ok(Delivery::Queued)
     }
 }

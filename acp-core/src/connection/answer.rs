@@ -12,7 +12,7 @@ use crate::{
     outbox::{NoRoom, Room, Tag},
     ticket::{IncomingKey, SessionKey, Ticket, TurnKey},
     timers::Cause,
-    wire::{ErrorObject, Id, Method, MethodName, Payload, code, write_answer},
+    wire::{Capabilities, ErrorObject, Id, Method, MethodName, Payload, code, write_answer},
 };
 
 /// What is known about an open request of the peer's.
@@ -28,16 +28,21 @@ pub(crate) struct Served {
 pub(super) enum Duty {
     /// Whatever the host says.
     Plain { session: Option<SessionKey> },
-    /// The version agreement.
-    Initialize { version: u16 },
-    /// A session; for load and resume it is there already, and `fresh` if it was made for this request.
-    Open { method: Method, session: Option<SessionKey>, fresh: bool },
+    /// The version agreement, and what the peer had offered before it.
+    Initialize { version: u16, before: Capabilities },
+    /// A session; for load and resume it is there already, and `fresh` if it was made for this request. `replay`: its
+    /// history is to be told first.
+    Open { method: Method, session: Option<SessionKey>, fresh: bool, replay: bool },
     /// The end of a session; the host is told once its turns are over.
     Close { session: SessionKey, told: bool },
+    /// Version 2: the same, asked for again.
+    CloseToo { session: SessionKey },
     /// The end of a stored session, which may be open here as well.
     Delete { session: Option<SessionKey> },
-    /// The end of a prompt turn.
+    /// The end of a prompt turn; in version 2 its insertion.
     Prompt(TurnKey),
+    /// Version 2: the same prompt, sent again.
+    PromptAgain(TurnKey),
     /// A decision among these options.
     Permission { session: SessionKey, options: Box<[Box<str>]> },
 }

@@ -7,7 +7,7 @@ use super::{Connection, Role};
 use crate::{
     action::{CancelCause, Cancellation, Common, Outcome, Resolved},
     error::{CommandError, Misuse},
-    machine::{Asked, Machine, OutgoingInput, OutgoingOutput},
+    machine::{Asked, HandshakeInput, Machine, OutgoingInput, OutgoingOutput},
     outbox::{NoRoom, Room, Tag},
     role::Side,
     session::Stage,
@@ -47,6 +47,8 @@ pub(super) enum Purpose {
     LogIn,
     /// Nothing to the core, but it ends with this turn.
     InTurn(TurnKey),
+    /// The same, and it waits for the user.
+    Ask(TurnKey),
 }
 
 impl<R: Role> Connection<R> {
@@ -104,8 +106,21 @@ impl<R: Role> Connection<R> {
             return self.send_call(&method, params.as_ref(), Purpose::Plain, place, timeout);
         };
         self.check_direction(known, Form::Request)?;
-        if !self.peer.offers(known.spec().gate) {
-            return Err(CommandError::NotOffered(method));
+        match known.spec().gate(self.speaks().number()) {
+            None => return Err(self.unsupported(&method)),
+            Some(gate) if !self.peer.offers(gate) => return Err(CommandError::NotOffered(method)),
+            Some(_) => {}
+        }
+        if let Some(gate) = params.as_ref().filter(|_| known == Method::ElicitationCreate).and_then(v1::elicitation) {
+            if !self.peer.offers(gate) {
+                return Err(CommandError::NotOffered(method));
+            }
+        }
+        if known.spec().in_session && R::SIDE == Side::Client {
+            let named = self.place_of(params.as_ref(), place).and_then(|(session, _)| self.sessions.get(session));
+            if named.is_some_and(|session| session.child.is_some()) {
+                return Err(Misuse::ChildSession.into());
+            }
         }
         match known {
             Method::Initialize | Method::SessionPrompt => Err(Misuse::HasItsOwnCommand.into()),
@@ -148,7 +163,8 @@ impl<R: Role> Connection<R> {
             Some((_, Scope::Session(_))) | None => None,
         };
         let session = place.map(|(session, _)| session);
-        let purpose = turn.map_or(purpose, Purpose::InTurn);
+        let asks = matches!(method.known(), Some(Method::SessionRequestPermission | Method::ElicitationCreate));
+        let purpose = turn.map_or(purpose, if asks { Purpose::Ask } else { Purpose::InTurn });
         let options = params.filter(|_| matches!(purpose, Purpose::Open { .. })).cloned();
         // A turn that is being cancelled, or is over, waits for nothing any more: a race, not an error.
         if let Some(cause) = turn.and_then(|turn| self.cancelled_by(turn)) {
@@ -158,7 +174,14 @@ impl<R: Role> Connection<R> {
             }
             return Ok(RequestKey(id));
         }
+        if let Some(turn) = turn {
+            R::on_turn_used(self, turn);
+        }
         let frame = self.offer(Tag::Request(id), |out| write_request(out, id, method.as_str(), params))?;
+        if R::SIDE == Side::Client && purpose != Purpose::Initialize {
+            // From here on `initialize` may not be repeated.
+            let _ = self.handshake.step(HandshakeInput::Use);
+        }
         let call = Call { purpose, session, frame, cancel: None, told_as: None, options };
         // There is room: `next_id` said so.
         if self.outgoing.step(OutgoingInput::Issue(call)).is_ok() {
@@ -168,6 +191,9 @@ impl<R: Role> Connection<R> {
             if let Some(timeout) = timeout {
                 self.timers.arm(Cause::Request(RequestKey(id)), self.now + timeout);
             }
+        }
+        if let Purpose::Ask(turn) = purpose {
+            R::on_asked(self, turn);
         }
         self.touch_clocks();
         Ok(RequestKey(id))
@@ -202,6 +228,9 @@ impl<R: Role> Connection<R> {
         let method = MethodName::new(method);
         if let Some(known) = method.known() {
             self.check_direction(known, Form::Notification)?;
+            if self.known(&method).is_none() {
+                return Err(self.unsupported(&method));
+            }
             if matches!(known, Method::SessionCancel | Method::SessionUpdate | Method::CancelRequest) {
                 return Err(Misuse::HasItsOwnCommand.into());
             }
@@ -279,7 +308,7 @@ impl<R: Role> Connection<R> {
     pub(super) fn resolved(&mut self, id: u64, call: &Call, mut outcome: Outcome) {
         let mut session = call.session;
         match call.purpose {
-            Purpose::InTurn(turn) => {
+            Purpose::InTurn(turn) | Purpose::Ask(turn) => {
                 if let Some(turn) = self.turns.get_mut(&turn) {
                     turn.calls.retain(|call| *call != id);
                 }

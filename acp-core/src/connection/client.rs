@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
 
-use super::{Connection, call::Purpose, client_setup::Opening, turns::Turn};
+use super::{Connection, call::Purpose, client_setup::Opening, client_work::Watched, turns::Turn};
 use crate::{
     error::{CommandError, Misuse},
     machine::{CancelKind, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject},
@@ -10,7 +10,7 @@ use crate::{
     session::Stage,
     ticket::{FrameId, RequestKey, Scope, SessionKey, TurnKey},
     time::Timestamp,
-    wire::{Capabilities, Method, MethodName, Payload},
+    wire::{Capabilities, Method, MethodName, Payload, dialect::v2},
 };
 
 /// What only a client keeps.
@@ -24,16 +24,21 @@ pub struct ClientState {
     pub(super) openings: BTreeMap<u64, Opening>,
     /// The ids of the ways to log in that the agent advertised.
     pub(super) auth_methods: Vec<Box<str>>,
+    /// Version 2: what is kept of each session.
+    pub(super) watched: BTreeMap<SessionKey, Watched>,
 }
 
 impl Connection<Client> {
     /// Opens the connection: sends `initialize`. `params` is an object without `protocolVersion`, which comes from the
-    /// configuration. The answer is told as [`Common::Resolved`](crate::Common::Resolved); if its version is not
-    /// spoken here, the connection closes, as the protocol says it should. After an error it may be tried again.
+    /// configuration, in the shape of that version: `clientCapabilities` and `clientInfo` in version 1, `capabilities` and
+    /// `info`, which is required, in version 2. The answer is told as [`Common::Resolved`](crate::Common::Resolved); if its
+    /// version is not spoken here, the connection closes, as the protocol says it should. After an error it may be tried
+    /// again; in version 2 also after a success, until another request is sent.
     ///
     /// # Errors
     ///
-    /// [`Misuse::AlreadyInitialized`] while one is open or after one succeeded; otherwise see [`CommandError`].
+    /// [`Misuse::AlreadyInitialized`] while one is open or after the last that may be sent; otherwise see
+    /// [`CommandError`].
     pub fn initialize(&mut self, params: &Payload, now: Timestamp) -> Result<RequestKey, CommandError> {
         self.advance(now);
         if !self.lifecycle.is_open() {
@@ -44,6 +49,10 @@ impl Connection<Client> {
         let member = alloc::format!(r#""protocolVersion":{version}"#);
         let params = Payload::splice(member.as_bytes(), params)
             .ok_or(Misuse::Payload("the params of `initialize` must be a JSON object"))?;
+        if version >= 2 && !v2::has_info(&params) {
+            let why = "version 2 of the protocol wants `info`, with a `name` and a `version`";
+            return Err(Misuse::Payload(why).into());
+        }
         let mut next = self.handshake;
         next.step(HandshakeInput::Offer(version)).map_err(|_| Misuse::AlreadyInitialized)?;
         let method = MethodName::Known(Method::Initialize);
@@ -146,13 +155,14 @@ impl Connection<Client> {
 
     // ---- inside ------------------------------------------------------------------------------------------------
 
-    fn prompt_params(
+    pub(super) fn prompt_params(
         &self,
         session: SessionKey,
         content: &Payload,
         meta: Option<&Payload>,
     ) -> Result<Payload, CommandError> {
         self.check_open()?;
+        self.check_not_child(session)?;
         if content.as_bytes().first() != Some(&b'[') {
             return Err(Misuse::Payload("the prompt must be a JSON array of content blocks").into());
         }
@@ -162,7 +172,7 @@ impl Connection<Client> {
         self.with_session(session, &params)
     }
 
-    fn begin(
+    pub(super) fn begin(
         &mut self,
         session: SessionKey,
         params: Payload,
@@ -178,12 +188,13 @@ impl Connection<Client> {
             TurnReject::Full => CommandError::Full { what: "overlap" },
             TurnReject::Busy | TurnReject::NoSuchFrame => Misuse::TurnInProgress.into(),
         })?;
-        let opened = match started {
+        let mut opened = match started {
             // It waits here, unsent, so that a cancel of the one before cannot hit it.
             TurnOutput::Wait => Turn::new(session, 0, Some(params)),
             _ => Turn::new(session, self.send_prompt(session, turn, &params)?, None),
         };
         self.next_turn();
+        self.spare(session, &mut opened);
         if let Some(session) = self.sessions.get_mut(session) {
             session.turns = turns;
         }

@@ -12,7 +12,7 @@ use crate::{
     ticket::{FrameId, IncomingKey, RequestKey, SessionKey, TurnKey},
     time::Timestamp,
     timers::Cause,
-    wire::{Method, Payload, session_member, write_notification},
+    wire::{Method, MethodName, Payload, session_member, write_notification},
 };
 
 impl Connection<Client> {
@@ -56,9 +56,17 @@ impl Connection<Client> {
             let given = 0 < turn.0 && turn.0 <= self.last_turn;
             return if given { Ok(Cancellation::Moot) } else { Err(Misuse::UnknownKey.into()) };
         };
-        if self.waits_at_agent(turn) {
-            return self.cancel_forwarded(turn, now);
-        }
+        let turn = match (self.waits_at_agent(turn), self.running_turn(session)) {
+            // Its work is one with that of the turn that runs.
+            (true, Some(running)) if self.turns.get(&turn).is_some_and(Turn::is_inserted) => {
+                if let Some(turn) = self.turns.get_mut(&turn) {
+                    turn.cause.get_or_insert(CancelCause::Session);
+                }
+                running
+            }
+            (true, _) => return self.cancel_forwarded(turn, now),
+            (false, _) => turn,
+        };
         let covered = self.step_cancel(session, CancelScope::Turn(turn.0), kind);
         let Cancelled { running: Some((_, asked)), void, .. } = covered else {
             self.take_back(turn, Settlement::Cancelled, Outcome::Cancelled(CancelCause::Session));
@@ -76,8 +84,10 @@ impl Connection<Client> {
         }
         // The cancel goes first, then the answers that the protocol demands.
         self.send_cancel(session, Tag::Cancel { session, turn, kind }, &extra);
-        for ask in void {
-            self.withdraw(IncomingKey(ask));
+        if !self.may_be_of_background(session) {
+            for ask in void {
+                self.withdraw(IncomingKey(ask));
+            }
         }
         self.signal_session(session);
         self.resolve_calls(turn, CancelCause::Session);
@@ -104,10 +114,13 @@ impl Connection<Client> {
         if let Some(turn) = self.running_turn(session) {
             return self.cancel_turn(turn, CancelKind::Stop, now);
         }
+        if self.sessions.get(session).and_then(|known| known.child.as_ref()).is_some_and(|child| !child.cancel) {
+            return Err(CommandError::NotOffered(MethodName::Known(Method::SessionCancel)));
+        }
         let frame = self.send_cancel(session, Tag::StopSession, &[]);
         self.role.stops.insert(session, frame);
         for key in self.open_permissions(session) {
-            if !self.is_committed(session, key) {
+            if !self.may_be_of_background(session) && !self.is_committed(session, key) {
                 self.step_turns(session, TurnInput::Answered(key.0));
                 self.withdraw(key);
             }

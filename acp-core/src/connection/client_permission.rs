@@ -9,7 +9,10 @@ use crate::{
     ticket::{IncomingKey, PermissionTicket, SessionKey, TurnKey},
     time::Timestamp,
     timers::Cause,
-    wire::{ErrorObject, Method, MethodName, Payload, code, dialect::v1},
+    wire::{
+        ErrorObject, Method, MethodName, Payload, code,
+        dialect::{v1, v2},
+    },
 };
 
 impl Connection<Client> {
@@ -45,7 +48,9 @@ impl Connection<Client> {
         self.advance(now);
         let Some(Duty::Permission { session, .. }) = self.duty(ticket.key) else { return false };
         let session = *session;
-        matches!(self.step_turns(session, TurnInput::Commit(ticket.key.0)), Some(TurnOutput::Committed))
+        let committed = self.step_turns(session, TurnInput::Commit(ticket.key.0));
+        // One that a cancel left open, because it may not be of the work that was cancelled, is its owner's anyway.
+        matches!(committed, Some(TurnOutput::Committed)) || self.may_be_of_background(session)
     }
 
     // ---- inside ------------------------------------------------------------------------------------------------
@@ -96,11 +101,16 @@ impl Connection<Client> {
         let method = MethodName::Known(Method::SessionRequestPermission);
         let usable = named.and_then(|session| {
             let params = params?;
-            Some((session, v1::permission(&params)?, params))
+            let offered = if self.speaks_v2() { v2::permission(&params) } else { v1::permission(&params) };
+            Some((session, offered?, params))
         });
         // "The only error case": nothing could be chosen, or nobody knows by whom.
         let Some((session, offered, params)) = usable else {
-            let why = "a permission request needs `sessionId`, `toolCall.toolCallId` and an option with an `optionId`";
+            let why = if self.speaks_v2() {
+                "a permission request needs `sessionId` and an option with an `optionId`"
+            } else {
+                "a permission request needs `sessionId`, `toolCall.toolCallId` and an option with an `optionId`"
+            };
             self.answer(key, Err(&ErrorObject::new(code::INVALID_PARAMS, why)));
             return self.violation(Violation::BadRequest { method, why });
         };
@@ -110,10 +120,15 @@ impl Connection<Client> {
         };
         let options = offered.options.iter().map(|(id, ..)| id.clone()).collect();
         self.set_duty(key, Duty::Permission { session, options });
-        match self.step_turns(session, TurnInput::Ask(key.0)) {
+        let asked = match self.step_turns(session, TurnInput::Ask(key.0)) {
+            Some(TurnOutput::Void) if self.may_be_of_background(session) => Some(TurnOutput::Open(None)),
+            asked => asked,
+        };
+        match asked {
             Some(TurnOutput::Open(turn)) => {
                 let option = |(id, name, kind)| PermissionOption { id, name, kind };
                 let offer = Offer {
+                    title: offered.title,
                     tool_call: offered.tool_call,
                     options: offered.options.into_iter().map(option).collect(),
                     dropped: offered.dropped.into(),
@@ -123,6 +138,7 @@ impl Connection<Client> {
                     self.timers.arm(Cause::Permission(key), self.now + time);
                 }
                 let turn = turn.map(TurnKey);
+                let offer = alloc::boxed::Box::new(offer);
                 self.tell(ClientAction::PermissionRequested { ticket, session, turn, offer, params });
             }
             // It crossed our cancel: "the Client MUST respond with the cancelled outcome" (ACP v1, Prompt Turn).

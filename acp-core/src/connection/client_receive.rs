@@ -16,9 +16,11 @@ use crate::{
     machine::{Broken, CancelKind, Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
     outbox::Tag,
     role::{Client, Side},
-    session::Stage,
     ticket::{FrameId, IncomingKey, SessionKey, Ticket, TurnKey},
-    wire::{Capabilities, ErrorObject, Method, MethodName, Payload, StopReason, code, dialect::v1},
+    wire::{
+        Capabilities, ErrorObject, Method, MethodName, Payload, StopReason, code,
+        dialect::{v1, v2},
+    },
 };
 
 impl Role for Client {
@@ -33,6 +35,12 @@ impl Hooks for Client {
         let named = params.as_ref().and_then(|params| v1::with_session_id(params, |id| conn.sessions.find(id)));
         if method.known() == Some(Method::SessionRequestPermission) {
             return conn.receive_permission(key, named, params);
+        }
+        if method.known() == Some(Method::ElicitationCreate) {
+            if let Err(why) = conn.check_elicitation(params.as_ref()) {
+                conn.answer(key, Err(&ErrorObject::new(code::INVALID_PARAMS, why)));
+                return conn.violation(Violation::BadRequest { method, why });
+            }
         }
         let session = named.flatten();
         conn.set_duty(key, Duty::Plain { session });
@@ -61,7 +69,10 @@ impl Hooks for Client {
 
     fn on_resolved(conn: &mut Connection<Self>, id: u64, call: Call, outcome: Outcome) {
         match call.purpose {
-            Purpose::Prompt(turn) => conn.prompt_resolved(turn, outcome),
+            Purpose::Prompt(turn) => match outcome {
+                Outcome::Result(result) if conn.speaks_v2() => conn.prompt_inserted(turn, &result),
+                outcome => conn.prompt_resolved(turn, outcome),
+            },
             Purpose::Initialize => {
                 let ends = conn.initialize_resolved(&outcome);
                 conn.resolved(id, &call, outcome);
@@ -71,7 +82,7 @@ impl Hooks for Client {
             }
             Purpose::LogIn => conn.logged_in(&call, outcome),
             Purpose::Open { .. } if conn.opening_answered(&call, &outcome) => {}
-            Purpose::Plain | Purpose::Open { .. } | Purpose::Close | Purpose::InTurn(_) => {
+            Purpose::Plain | Purpose::Open { .. } | Purpose::Close | Purpose::InTurn(_) | Purpose::Ask(_) => {
                 conn.resolved(id, &call, outcome);
             }
         }
@@ -79,9 +90,11 @@ impl Hooks for Client {
 
     fn on_opened(conn: &mut Connection<Self>, session: Option<SessionKey>) {
         let known = session.and_then(|known| conn.sessions.get(known));
-        if let Some(id) = known.map(|session| session.id.clone()) {
+        if let Some((session, id)) = session.zip(known.map(|session| session.id.clone())) {
+            // The history, if there was any, is over: the next opening of this session may tell it again.
+            conn.replay_over(session);
             for params in conn.role.early.remove(&*id).into_iter().flatten() {
-                conn.tell(ClientAction::Update { session, origin: Origin::Early, params });
+                conn.update(session, Origin::Early, params);
             }
         }
         if !conn.is_opening() {
@@ -109,6 +122,14 @@ impl Hooks for Client {
         Delivery::TooLate
     }
 
+    fn end_answered(_: &mut Connection<Self>, _: IncomingKey, _: &ErrorObject) -> Delivery {
+        Delivery::TooLate
+    }
+
+    fn on_turn_used(_: &mut Connection<Self>, _: TurnKey) {}
+
+    fn on_asked(_: &mut Connection<Self>, _: TurnKey) {}
+
     fn on_force_due(_: &mut Connection<Self>, _: TurnKey) {}
 
     fn on_close_due(_: &mut Connection<Self>, _: SessionKey) {}
@@ -128,6 +149,10 @@ impl Hooks for Client {
             conn.take_back(turn, Settlement::Failed, Outcome::NotSent);
         }
         conn.role.stops.remove(&session);
+        for child in conn.sessions.children(session) {
+            conn.forget_session(child);
+        }
+        conn.role.watched.remove(&session);
     }
 
     fn on_cancel_failed(conn: &mut Connection<Self>, frame: FrameId) -> bool {
@@ -139,6 +164,7 @@ impl Hooks for Client {
             ClientAction::Common(common) => conn.decline_common(common),
             ClientAction::PermissionRequested { ticket, .. } => conn.decide(ticket, &Decision::Cancelled, conn.now),
             ClientAction::Update { .. }
+            | ClientAction::PromptInserted { .. }
             | ClientAction::PermissionRevoked(_)
             | ClientAction::TurnEnded { .. }
             | ClientAction::CancelUndelivered { .. }
@@ -159,14 +185,7 @@ impl Connection<Client> {
             None => Place::Unknown(id.into()),
         });
         match place {
-            Some(Place::Known(session)) => {
-                let origin = match self.sessions.get(session) {
-                    Some(known) if known.stage == Stage::Opening => Origin::Replay,
-                    Some(known) => known.turns.running().map_or(Origin::OutOfTurn, |turn| Origin::Turn(TurnKey(turn))),
-                    None => Origin::OutOfTurn,
-                };
-                self.tell(ClientAction::Update { session: Some(session), origin, params });
-            }
+            Some(Place::Known(session)) => self.update(session, self.origin(session), params),
             Some(Place::Unknown(id)) if self.is_opening() && self.holds_early(&id) => {
                 // What waits long must not keep the whole receive buffer alive.
                 self.role.early.entry(id).or_default().push(params.detach());
@@ -178,6 +197,14 @@ impl Connection<Client> {
                 let method = MethodName::Known(Method::SessionUpdate);
                 self.violation(Violation::BadNotification { method, why: "`sessionId` is missing, or is no string" });
             }
+        }
+    }
+
+    fn update(&mut self, session: SessionKey, origin: Origin, params: Payload) {
+        let seen = self.look(&params);
+        self.tell(ClientAction::Update { session: Some(session), origin, params });
+        if let Some(seen) = seen {
+            self.heed(session, seen);
         }
     }
 
@@ -203,7 +230,7 @@ impl Connection<Client> {
         let (input, ends) = match v1::protocol_version(result) {
             Some(version) if self.config.versions.contains(&version) => {
                 self.peer = Capabilities::of_agent(result);
-                self.role.auth_methods = v1::auth_methods(result);
+                self.role.auth_methods = if version >= 2 { v2::auth_methods(result) } else { v1::auth_methods(result) };
                 (HandshakeInput::Settle(version), None)
             }
             Some(theirs) => (HandshakeInput::Refuse, Some(CloseReason::Version { theirs })),
@@ -214,14 +241,14 @@ impl Connection<Client> {
     }
 
     /// A prompt of ours is answered, or never will be. The next that waits here is sent.
-    fn prompt_resolved(&mut self, turn: TurnKey, outcome: Outcome) {
+    pub(super) fn prompt_resolved(&mut self, turn: TurnKey, outcome: Outcome) {
         let Some(retired) = self.retire_turn(turn) else { return };
         let session = retired.session;
         if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel()) {
             self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
         }
         let cancelled = retired.cause.is_some();
-        let (settlement, outcome) = settle(cancelled, outcome);
+        let (settlement, outcome) = settle(cancelled, retired.is_inserted(), outcome);
         let failed = settlement == Settlement::Failed;
         let ended = self.step_turns(session, if failed { TurnInput::Fail(turn.0) } else { TurnInput::End(turn.0) });
         self.tell(ClientAction::TurnEnded { session, turn, settlement, outcome });
@@ -260,9 +287,11 @@ impl Connection<Client> {
 }
 
 /// Both facts in one word: what was asked, and what the wire said.
-fn settle(asked: bool, outcome: Outcome) -> (Settlement, Outcome) {
+///
+/// `inserted`: it was version 2, where the reason may be left out. What is not said is no reason of the protocol's.
+fn settle(asked: bool, inserted: bool, outcome: Outcome) -> (Settlement, Outcome) {
     match outcome {
-        Outcome::Result(result) => match v1::stop_reason(&result) {
+        Outcome::Result(result) => match v1::stop_reason(&result).or_else(|| inserted.then(|| StopReason::from(""))) {
             Some(StopReason::Cancelled) if asked => (Settlement::Cancelled, Outcome::Result(result)),
             Some(StopReason::Cancelled) => (Settlement::CancelledUnasked, Outcome::Result(result)),
             Some(reason) if asked => (Settlement::EndedAlthoughCancelled(reason), Outcome::Result(result)),

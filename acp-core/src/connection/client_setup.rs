@@ -78,9 +78,12 @@ impl Connection<Client> {
     pub fn open_session(&mut self, plan: &SessionPlan, now: Timestamp) -> Result<RequestKey, CommandError> {
         self.advance(now);
         let (load, resume) = (self.peer.offers(Gate::LoadSession), self.peer.offers(Gate::Resume));
-        let method = match way(plan.stored.is_some(), load, resume, plan.prefer_resume) {
+        let way = way(plan.stored.is_some(), load, resume, plan.prefer_resume);
+        let method = match way {
             Some(Way::New) => Method::SessionNew,
-            Some(Way::Load) => Method::SessionLoad,
+            // Version 2 has one method for both.
+            Some(Way::Load) if !self.speaks_v2() => Method::SessionLoad,
+            Some(Way::Load) => Method::SessionResume,
             Some(Way::Resume) => Method::SessionResume,
             None => {
                 self.check_open()?;
@@ -91,7 +94,11 @@ impl Connection<Client> {
             None => Some(plan.params.clone()).filter(Payload::is_object),
             Some(id) => {
                 let id = Payload::new(&**id).map_err(|_| Misuse::Payload("the id of the session is not JSON"))?;
-                Payload::splice(&[br#""sessionId":"#, id.as_bytes()].concat(), &plan.params)
+                let replay: &[u8] = match way {
+                    Some(Way::Load) if self.speaks_v2() => br#","replayFrom":{"type":"start"}"#,
+                    _ => b"",
+                };
+                Payload::splice(&[br#""sessionId":"#, id.as_bytes(), replay].concat(), &plan.params)
             }
         };
         let params = params.ok_or(Misuse::Payload("the params must be a JSON object"))?;
@@ -113,6 +120,37 @@ impl Connection<Client> {
         Ok(request)
     }
 
+    /// Logs in by one of the ways that the agent [advertised](Self::auth_methods): `authenticate`, or `auth/login` in
+    /// version 2. The end is told as [`Common::Resolved`](crate::Common::Resolved).
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`]: nothing was sent.
+    pub fn log_in(
+        &mut self,
+        auth_method: &str,
+        timeout: Option<Duration>,
+        now: Timestamp,
+    ) -> Result<RequestKey, CommandError> {
+        let params = serde_json::json!({ "methodId": auth_method });
+        let params = Payload::try_from(params).map_err(|_| Misuse::Payload("the id of a way to log in is not JSON"))?;
+        self.request(self.login_method().name(), Some(params), timeout, now)
+    }
+
+    /// Logs out: `logout`, or `auth/logout` in version 2. The end is told as [`Common::Resolved`](crate::Common::Resolved).
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::NotOffered`] if the agent did not offer it; otherwise see [`CommandError`]. Nothing was sent.
+    pub fn log_out(&mut self, timeout: Option<Duration>, now: Timestamp) -> Result<RequestKey, CommandError> {
+        let method = if self.speaks_v2() { Method::AuthLogout } else { Method::Logout };
+        self.request(method.name(), Some(Payload::EMPTY), timeout, now)
+    }
+
+    fn login_method(&self) -> Method {
+        if self.speaks_v2() { Method::AuthLogin } else { Method::Authenticate }
+    }
+
     /// The ids of the ways to log in that the agent advertised.
     pub fn auth_methods(&self) -> impl Iterator<Item = &str> {
         self.role.auth_methods.iter().map(|id| &**id)
@@ -128,7 +166,7 @@ impl Connection<Client> {
         if let (Ok(SetupOutput::LogIn), Outcome::Error(refusal)) = (opening.machine.step(input), outcome) {
             opening.refused = Some((call.clone(), refusal.clone()));
             let (params, timeout) = (opening.login.clone(), opening.timeout);
-            let method = MethodName::Known(Method::Authenticate);
+            let method = MethodName::Known(self.login_method());
             if let Ok(login) = self.send_call(&method, Some(&params), Purpose::LogIn, None, timeout) {
                 self.tell_as(login, first);
                 return true;

@@ -8,7 +8,7 @@ use crate::{
     action::{Common, Outcome},
     error::CloseReason,
     machine::{IncomingInput, LifecycleInput, LifecycleOutput, Machine},
-    ticket::IncomingKey,
+    ticket::{IncomingKey, TurnKey},
     timers::Cause,
 };
 
@@ -69,7 +69,7 @@ impl<R: Role> Connection<R> {
 
     /// Whether the end has come: nothing is owed, nothing waits to be written.
     pub(super) fn settle_end(&mut self) {
-        if self.lifecycle.is_open() || !self.incoming.is_empty() || !self.outbox.is_empty() {
+        if self.lifecycle.is_open() || self.is_owing() || !self.outbox.is_empty() {
             return;
         }
         if self.lifecycle.step(LifecycleInput::Settled) == LifecycleOutput::Tell {
@@ -122,23 +122,31 @@ impl<R: Role> Connection<R> {
 
     /// A peer that reads, however slowly, gets everything that was queued: each message it takes gives it that time again.
     pub(super) fn extend_flush(&mut self) {
-        if self.timers.is_armed(Cause::Drain) && self.incoming.is_empty() {
+        if self.timers.is_armed(Cause::Drain) && !self.is_owing() {
             self.timers.arm(Cause::Drain, self.now + self.config.drain);
         }
     }
 
+    /// Whether the host still owes something: an answer, or in version 2 the end of work whose prompt is answered.
+    fn is_owing(&self) -> bool {
+        !self.incoming.is_empty() || !self.turns.is_empty()
+    }
+
     /// What is still owed is answered in the host's place; if that was done before, the peer does not read: give up.
     fn force(&mut self) {
-        let owed = self.open_keys();
-        if owed.is_empty() {
+        if !self.is_owing() {
             return self.cut(CloseReason::Local);
         }
         self.timers.arm(Cause::Drain, self.now + self.config.drain);
-        for key in owed {
+        for key in self.open_keys() {
             match self.duty(key) {
                 Some(Duty::Prompt(turn)) => R::on_force_due(self, *turn),
                 _ => drop(self.answer_for_host(key, &Self::cancelled_error("the connection ended, and the request"))),
             }
+        }
+        let working: alloc::vec::Vec<TurnKey> = self.turns.keys().copied().collect();
+        for turn in working {
+            R::on_force_due(self, turn);
         }
         self.settle_end();
     }

@@ -48,6 +48,21 @@ pub trait Hooks: Sized + core::fmt::Debug + Eq + core::hash::Hash + Send + 'stat
     where
         Self: Role;
 
+    /// The same for one whose prompt is answered: version 2 does that when it is inserted.
+    fn end_answered(conn: &mut Connection<Self>, key: IncomingKey, error: &ErrorObject) -> Delivery
+    where
+        Self: Role;
+
+    /// Something is about to be sent in a turn.
+    fn on_turn_used(conn: &mut Connection<Self>, turn: TurnKey)
+    where
+        Self: Role;
+
+    /// The user was asked something in a turn, or has answered.
+    fn on_asked(conn: &mut Connection<Self>, turn: TurnKey)
+    where
+        Self: Role;
+
     /// The host had its time to end a cancelled turn.
     fn on_force_due(conn: &mut Connection<Self>, turn: TurnKey)
     where

@@ -11,6 +11,7 @@
 //! | `opening` | sessions that we ask for |
 //! | `ending` | time and the end: deadlines, draining, closing |
 //! | `hooks` | where the role enters |
+//! | `version` | the version agreement: whose rules are in force |
 //! | `turns` | what both ends do about sessions and prompt turns |
 //! | `client`, `client_receive` | the client's commands, and what it makes of the agent's messages |
 //! | `client_setup` | opening a session, with a login if need be |
@@ -19,11 +20,16 @@
 //! | `agent`, `agent_receive` | the agent's commands, and what it makes of the client's messages |
 //! | `agent_end` | how the agent's turns and sessions end |
 //! | `agent_say` | text on the shortest way to the wire |
+//! | `agent_work` | version 2: prompts that are inserted, and work that ends apart from them |
+//! | `agent_state` | version 2: what a session is at, reported, and what updates may say |
+//! | `client_work` | version 2: the same, as the client sees it |
 
 mod agent;
 mod agent_end;
 mod agent_receive;
 mod agent_say;
+mod agent_state;
+mod agent_work;
 mod answer;
 mod call;
 mod client;
@@ -31,11 +37,13 @@ mod client_cancel;
 mod client_permission;
 mod client_receive;
 mod client_setup;
+mod client_work;
 mod ending;
 mod hooks;
 mod opening;
 mod receive;
 mod turns;
+mod version;
 
 use alloc::{
     boxed::Box,
@@ -360,7 +368,7 @@ impl<R: Role> Connection<R> {
             return Err(CommandError::Closed);
         }
         match self.handshake.admission() {
-            Admission::Ordinary => Ok(()),
+            Admission::Ordinary | Admission::Anything => Ok(()),
             Admission::OnlyInitialize | Admission::Nothing => Err(Misuse::NotInitialized.into()),
         }
     }

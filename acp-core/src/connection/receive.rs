@@ -13,8 +13,8 @@ use crate::{
     config::Batches,
     error::{CloseReason, Violation},
     machine::{
-        Admission, Arrival, IncomingInput, IncomingOutput, IncomingReject, Machine, OutgoingInput, OutgoingOutput,
-        Withdrawal,
+        Admission, Arrival, HandshakeInput, IncomingInput, IncomingOutput, IncomingReject, Machine, OutgoingInput,
+        OutgoingOutput, Withdrawal,
     },
     outbox::Tag,
     role::Side,
@@ -48,7 +48,9 @@ impl<R: Role> Connection<R> {
         match parse_line(line, self.config.limits.batch) {
             Line::Blank => {}
             Line::Message(message) => self.receive(message, None, line.len()),
-            Line::Batch(_) | Line::EmptyBatch | Line::BatchTooLarge if self.config.batches == Batches::Reject => {
+            Line::Batch(_) | Line::EmptyBatch | Line::BatchTooLarge
+                if self.config.batches == Batches::Reject || self.speaks_v2() =>
+            {
                 self.malformed(Malformed::nothing("batches are not supported here"), None, line.len());
             }
             Line::Batch(messages) => self.receive_batch(messages, line.len()),
@@ -100,10 +102,26 @@ impl<R: Role> Connection<R> {
     fn receive_request(&mut self, id: Id, method: MethodName, params: Option<Payload>, place: Option<Place>) {
         // Prompts have a limit of their own: the queue of their session.
         let counts = method.known() != Some(Method::SessionPrompt);
+        if self.speaks_v2() && id.is_null() {
+            let error = ErrorObject::new(code::INVALID_REQUEST, "the id of a request must not be null");
+            self.refuse(&Id::NULL, place, &error);
+            return self.violation(Violation::BadRequest { method, why: "its id is null" });
+        }
+        if R::SIDE == Side::Agent && method.known() != Some(Method::Initialize) {
+            // From here on `initialize` may not be repeated. Where nothing is agreed, nothing changes.
+            let _ = self.handshake.step(HandshakeInput::Use);
+        }
         let about = Served { method: method.clone(), duty: Duty::Plain { session: None }, place };
         let key = match self.incoming.step(IncomingInput::Arrive { id: id.clone(), counts, about }) {
             Ok(IncomingOutput::Arrived(Arrival::Waiting(key))) => IncomingKey(key),
-            Err(IncomingReject::Duplicate) => return self.violation(Violation::DuplicateId { method }),
+            Err(IncomingReject::Duplicate) => {
+                // An answer under its id would be taken for the answer to the first.
+                if self.speaks_v2() {
+                    let error = ErrorObject::new(code::INVALID_REQUEST, "the id of an open request was used again");
+                    self.refuse(&Id::NULL, place, &error);
+                }
+                return self.violation(Violation::DuplicateId { method });
+            }
             Ok(_) | Err(IncomingReject::NeverArrived) => {
                 let limit = self.config.limits.peer_requests;
                 let error = ErrorObject::new(
@@ -127,7 +145,7 @@ impl<R: Role> Connection<R> {
     /// Whether a request may pass. The order matters: what does not exist is refused in every state.
     fn admit(&self, method: &MethodName, params: Option<&Payload>) -> Result<(), ErrorObject> {
         let not_found = || ErrorObject::new(code::METHOD_NOT_FOUND, format!("no method `{method}` here"));
-        let Some(known) = method.known() else {
+        let Some(known) = self.known(method) else {
             let served = method.is_extension() || self.config.methods.contains(method.as_str());
             return if served { self.admit_by_state(method) } else { Err(not_found()) };
         };
@@ -140,7 +158,7 @@ impl<R: Role> Connection<R> {
             return Err(not_found());
         }
         self.admit_by_state(method)?;
-        if !self.own.offers(spec.gate) {
+        if spec.gate(self.speaks().number()).is_some_and(|gate| !self.own.offers(gate)) {
             return Err(ErrorObject::new(
                 code::METHOD_NOT_FOUND,
                 format!("`{method}` was not offered when the connection was initialized"),
@@ -155,18 +173,18 @@ impl<R: Role> Connection<R> {
     fn admit_by_state(&self, method: &MethodName) -> Result<(), ErrorObject> {
         let initialize = method.known() == Some(Method::Initialize);
         let why = match self.handshake.admission() {
-            Admission::OnlyInitialize if initialize && self.handshake == crate::machine::Handshake::Idle => {
-                return Ok(());
-            }
+            Admission::Anything => return Ok(()),
+            Admission::OnlyInitialize if initialize => return Ok(()),
             Admission::Ordinary if !initialize => return Ok(()),
-            Admission::OnlyInitialize if !initialize => {
+            Admission::OnlyInitialize | Admission::Nothing if !initialize => {
                 format!("`{method}` came before `initialize` was answered: initialize the connection first")
             }
             Admission::OnlyInitialize | Admission::Ordinary | Admission::Nothing => {
                 "the connection is initialized already, or being initialized".into()
             }
         };
-        Err(ErrorObject::new(self.config.not_initialized_code, why))
+        let code = if self.speaks_v2() { code::INVALID_REQUEST } else { self.config.not_initialized_code };
+        Err(ErrorObject::new(code, why))
     }
 
     /// Answers a request that was never kept.
@@ -180,7 +198,7 @@ impl<R: Role> Connection<R> {
     // ---- notifications -----------------------------------------------------------------------------------------
 
     fn receive_notification(&mut self, method: MethodName, params: Option<Payload>) {
-        let Some(known) = method.known() else {
+        let Some(known) = self.known(&method) else {
             // "Implementations are free to ignore" what is protocol level and unknown (ACP, Cancellation).
             if !method.is_protocol_level() && self.hears() {
                 self.tell(Common::Notification { method, params });
@@ -211,7 +229,7 @@ impl<R: Role> Connection<R> {
 
     /// An agent ignores notifications before it is initialized; a client takes what early agents tell.
     fn hears(&self) -> bool {
-        R::SIDE == Side::Client || self.handshake.admission() == Admission::Ordinary
+        R::SIDE == Side::Client || self.handshake.admission().is_ordinary()
     }
 
     fn receive_cancel_request(&mut self, params: Option<&Payload>) {

@@ -1,5 +1,7 @@
 //! What both ends do about sessions and prompt turns.
 
+use alloc::boxed::Box;
+
 use smallvec::SmallVec;
 
 use super::{Connection, Role, answer::Duty, call::Call};
@@ -10,6 +12,7 @@ use crate::{
         Withdrawal,
     },
     outbox::Tag,
+    role::Side,
     session::Stage,
     ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
     timers::Cause,
@@ -24,6 +27,10 @@ pub struct Turn {
     pub(super) request: u64,
     /// Agent: the prompt's parameters, until it runs.
     pub(super) params: Option<Payload>,
+    /// Version 2: the id of the prompt's message, once it is inserted. Empty where the agent gave none.
+    pub(super) message: Option<Box<str>>,
+    /// Agent, version 2: what is needed to insert it.
+    pub(super) held: Option<Box<Held>>,
     /// Our requests that end with this turn.
     pub(super) calls: SmallVec<[u64; 2]>,
     /// Who cancelled it first.
@@ -34,12 +41,42 @@ pub struct Turn {
     pub(super) sent: SmallVec<[(FrameId, CancelKind); 2]>,
     /// Client: whether it waits to take the place of a turn that is cut short for it.
     pub(super) steers: bool,
+    /// Client, version 2: whether it was sent after a cancel that is not confirmed yet, which does not cover it.
+    pub(super) spared: bool,
+}
+
+/// A prompt on its way into a session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Held {
+    /// What was asked, to be told as the user's message.
+    pub(super) content: Payload,
+    /// Under which key it may be sent again.
+    pub(super) key: Option<Box<str>>,
+    /// Requests that asked the same again, to be answered with it.
+    pub(super) again: SmallVec<[u64; 1]>,
 }
 
 impl Turn {
     pub(super) fn new(session: SessionKey, request: u64, params: Option<Payload>) -> Self {
         let (calls, sent) = (SmallVec::new(), SmallVec::new());
-        Self { session, request, params, calls, cause: None, transcript: Transcript::default(), sent, steers: false }
+        Self {
+            session,
+            request,
+            params,
+            message: None,
+            held: None,
+            calls,
+            cause: None,
+            transcript: Transcript::default(),
+            sent,
+            steers: false,
+            spared: false,
+        }
+    }
+
+    /// Version 2: whether it was inserted, so that its prompt is answered and only its work goes on.
+    pub(super) const fn is_inserted(&self) -> bool {
+        self.message.is_some()
     }
 }
 
@@ -91,7 +128,9 @@ impl<R: Role> Connection<R> {
             self.turns.get_mut(&turn).map(|turn| core::mem::take(&mut turn.calls)).unwrap_or_default();
         for id in calls {
             let unsent = self.outbox.withdraw(|tag| *tag == Tag::Request(id));
-            if self.config.cascade && !unsent && self.lifecycle.is_open() {
+            // "MUST", says version 2 of what an agent asked for the work that is cancelled.
+            let cascade = self.config.cascade || (self.speaks_v2() && R::SIDE == Side::Agent);
+            if cascade && !unsent && self.lifecycle.is_open() {
                 self.send_cancel_request(id);
             }
             self.resolve_own(id, Outcome::Cancelled(cause));
@@ -103,7 +142,10 @@ impl<R: Role> Connection<R> {
     pub(super) fn before_answer(&mut self, key: IncomingKey, agreed: bool) {
         match self.duty(key).cloned() {
             Some(Duty::Close { session, .. }) if !agreed => self.reopen(session),
-            Some(Duty::Close { session, .. }) => self.forget_session(session),
+            Some(Duty::Close { session, .. }) => {
+                self.forget_session(session);
+                self.answer_closed_too(session);
+            }
             // One that is being opened anew will be there for its opener.
             Some(Duty::Delete { session: Some(session) })
                 if agreed && self.sessions.get(session).is_some_and(|session| session.stage != Stage::Opening) =>
@@ -111,6 +153,16 @@ impl<R: Role> Connection<R> {
                 self.forget_session(session);
             }
             _ => {}
+        }
+    }
+
+    /// Version 2: closing what is being closed is answered when it is closed.
+    fn answer_closed_too(&mut self, session: SessionKey) {
+        let too = |duty: &Duty| matches!(duty, Duty::CloseToo { session: of } if *of == session);
+        let keys: SmallVec<[u64; 1]> =
+            self.incoming.iter().filter(|(_, served)| too(&served.duty)).map(|(key, _)| key).collect();
+        for key in keys {
+            self.answer(IncomingKey(key), Ok(&Payload::EMPTY));
         }
     }
 
@@ -158,22 +210,35 @@ impl<R: Role> Connection<R> {
                 self.opening_failed(session, fresh);
                 self.answer(key, Err(error))
             }
-            Some(Duty::Initialize { .. }) => {
-                // A later one may succeed.
-                let _ = self.handshake.step(crate::machine::HandshakeInput::Withdraw);
+            Some(Duty::Initialize { before, .. }) => {
+                self.withdraw_initialize(before);
                 self.answer(key, Err(error))
             }
             Some(Duty::Close { .. }) => {
                 self.before_answer(key, false);
                 self.answer(key, Err(error))
             }
-            Some(Duty::Plain { .. } | Duty::Open { .. } | Duty::Delete { .. }) => self.answer(key, Err(error)),
-            None => Delivery::TooLate,
+            Some(Duty::Plain { .. } | Duty::Open { .. } | Duty::Delete { .. } | Duty::CloseToo { .. }) => {
+                self.answer(key, Err(error))
+            }
+            Some(Duty::PromptAgain(turn)) => {
+                self.forget_again(turn, key);
+                self.answer(key, Err(error))
+            }
+            // The prompt of a turn that goes on may be answered already.
+            None => R::end_answered(self, key, error),
+        }
+    }
+
+    /// A repetition of a prompt gets an answer of its own.
+    pub(super) fn forget_again(&mut self, turn: TurnKey, key: IncomingKey) {
+        if let Some(held) = self.turns.get_mut(&turn).and_then(|turn| turn.held.as_mut()) {
+            held.again.retain(|again| *again != key.0);
         }
     }
 
     pub(super) fn answer_cancelled(&mut self, key: IncomingKey, result: &'static [u8]) -> Delivery {
-        match self.answer(key, Ok(&Payload::from_trusted(bytes::Bytes::from_static(result)))) {
+        match self.answer(key, Ok(&Payload::from_static(result))) {
             Delivery::Queued => Delivery::AsCancelled,
             other => other,
         }

@@ -7,6 +7,7 @@
 //! | machine | states | decides |
 //! |---|---|---|
 //! | [`Handshake`] | idle, offered, agreed, failed | what is admitted before and after the version is agreed |
+//! | [`Foreground`] | idle, running, requires action, unknown | which snapshot of a session's state completes its work |
 //! | [`Outgoing`] | our open ids, in sequence | whether an answer resolves, is stale, or was never asked for |
 //! | [`Incoming`] | the peer's open ids | duplicates, the limit, who still waits for an answer |
 //! | [`Cancel`] | per kind: unasked, pending, sent | when a cancel is written, joined, or has to be asked again |
@@ -17,6 +18,7 @@
 //! | [`Shutdown`] | running … reaped | which step ends a child process, in which order |
 
 mod cancel;
+mod foreground;
 mod handshake;
 mod incoming;
 mod lifecycle;
@@ -27,6 +29,7 @@ mod transcript;
 mod turn;
 
 pub use cancel::{Asked, Cancel, CancelInput, CancelKind, CancelOutput, CancelReject, Unsent};
+pub use foreground::{Foreground, ForegroundOutput};
 pub use handshake::{Admission, Handshake, HandshakeInput, HandshakeReject, agree};
 pub use incoming::{Arrival, Incoming, IncomingInput, IncomingOutput, IncomingReject, Withdrawal};
 pub use lifecycle::{Lifecycle, LifecycleInput, LifecycleOutput};

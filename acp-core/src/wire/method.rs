@@ -50,8 +50,17 @@ pub enum Gate {
     FsWrite,
     /// `clientCapabilities.terminal`
     Terminal,
-    /// `clientCapabilities.elicitation.form` or `.url`
+    /// `clientCapabilities.elicitation.form` or `.url`; the same in version 2, in `capabilities`.
     Elicitation,
+    /// `clientCapabilities.elicitation.form`
+    ElicitationForm,
+    /// `clientCapabilities.elicitation.url`
+    ElicitationUrl,
+    /// Version 2: `capabilities.session`, which brings [`LoadSession`](Self::LoadSession), [`Resume`](Self::Resume),
+    /// [`List`](Self::List) and [`Close`](Self::Close).
+    Session,
+    /// Version 2: `authMethods` that are not empty, which bring [`Logout`](Self::Logout).
+    Auth,
 }
 
 /// What the protocol says about a method.
@@ -63,16 +72,35 @@ pub struct Spec {
     pub sender: Sender,
     /// Whether it has an answer.
     pub form: Form,
-    /// What its receiver must have offered.
-    pub gate: Gate,
+    /// What its receiver must have offered in version 1. `None`: version 1 does not have it.
+    pub v1: Option<Gate>,
+    /// What its receiver must have offered in version 2. `None`: version 2 does not have it.
+    pub v2: Option<Gate>,
     /// Whether `params.sessionId` must name a session that is open on this connection. Methods that name a *stored*
     /// session (load, resume, fork, delete) are not among them.
     pub in_session: bool,
 }
 
+impl Spec {
+    /// What its receiver must have offered in this version of the protocol. `None`: that version does not have it.
+    #[must_use]
+    pub const fn gate(self, version: u16) -> Option<Gate> {
+        if version >= 2 { self.v2 } else { self.v1 }
+    }
+}
+
+macro_rules! gate {
+    (-) => {
+        None
+    };
+    ($gate:ident) => {
+        Some(Gate::$gate)
+    };
+}
+
 macro_rules! methods {
-    ($($method:ident $name:literal $sender:ident $form:ident $gate:ident $in_session:literal)*) => {
-        /// Every method of the protocol's version 1, with the unstable `session/fork` and the protocol-level
+    ($($method:ident $name:literal $sender:ident $form:ident $v1:tt $v2:tt $in_session:literal)*) => {
+        /// Every method of the protocol's versions 1 and 2, with the unstable `session/fork` and the protocol-level
         /// `$/cancel_request`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -92,7 +120,8 @@ macro_rules! methods {
                         name: $name,
                         sender: Sender::$sender,
                         form: Form::$form,
-                        gate: Gate::$gate,
+                        v1: gate!($v1),
+                        v2: gate!($v2),
                         in_session: $in_session,
                     },)*
                 }
@@ -111,33 +140,37 @@ macro_rules! methods {
 }
 
 methods! {
-    // method                 name                         sender  form          gate         in session
-    Initialize                "initialize"                 Client  Request       None         false
-    Authenticate              "authenticate"               Client  Request       None         false
-    Logout                    "logout"                     Client  Request       Logout       false
-    SessionNew                "session/new"                Client  Request       None         false
-    SessionLoad               "session/load"               Client  Request       LoadSession  false
-    SessionResume             "session/resume"             Client  Request       Resume       false
-    SessionList               "session/list"               Client  Request       List         false
-    SessionDelete             "session/delete"             Client  Request       Delete       false
-    SessionClose              "session/close"              Client  Request       Close        true
-    SessionFork               "session/fork"               Client  Request       Fork         false
-    SessionSetMode            "session/set_mode"           Client  Request       None         true
-    SessionSetConfigOption    "session/set_config_option"  Client  Request       None         true
-    SessionPrompt             "session/prompt"             Client  Request       None         true
-    SessionCancel             "session/cancel"             Client  Either        None         true
-    SessionUpdate             "session/update"             Agent   Notification  None         true
-    SessionRequestPermission  "session/request_permission" Agent   Request       None         true
-    FsReadTextFile            "fs/read_text_file"          Agent   Request       FsRead       true
-    FsWriteTextFile           "fs/write_text_file"         Agent   Request       FsWrite      true
-    TerminalCreate            "terminal/create"            Agent   Request       Terminal     true
-    TerminalOutput            "terminal/output"            Agent   Request       Terminal     true
-    TerminalWaitForExit       "terminal/wait_for_exit"     Agent   Request       Terminal     true
-    TerminalKill              "terminal/kill"              Agent   Request       Terminal     true
-    TerminalRelease           "terminal/release"           Agent   Request       Terminal     true
-    ElicitationCreate         "elicitation/create"         Agent   Request       Elicitation  false
-    ElicitationComplete       "elicitation/complete"       Agent   Notification  Elicitation  false
-    CancelRequest             "$/cancel_request"           Both    Notification  None         false
+    // method                 name                         sender  form          version 1    version 2    in session
+    Initialize               "initialize"                 Client  Request       None         None         false
+    Authenticate             "authenticate"               Client  Request       None         -            false
+    Logout                   "logout"                     Client  Request       Logout       -            false
+    AuthLogin                "auth/login"                 Client  Request       -            Auth         false
+    AuthLogout               "auth/logout"                Client  Request       -            Auth         false
+    SessionNew               "session/new"                Client  Request       None         Session      false
+    SessionLoad              "session/load"               Client  Request       LoadSession  -            false
+    SessionResume            "session/resume"             Client  Request       Resume       Session      false
+    SessionList              "session/list"               Client  Request       List         Session      false
+    SessionDelete            "session/delete"             Client  Request       Delete       Delete       false
+    SessionClose             "session/close"              Client  Request       Close        Session      true
+    SessionFork              "session/fork"               Client  Request       Fork         Fork         false
+    SessionSetMode           "session/set_mode"           Client  Request       None         -            true
+    SessionSetConfigOption   "session/set_config_option"  Client  Request       None         Session      true
+    SessionPrompt            "session/prompt"             Client  Request       None         Session      true
+    SessionCancel            "session/cancel"             Client  Either        None         Session      true
+    ToolCallCancel           "tool_call/cancel"           Client  Request       -            Session      true
+    TerminalCancel           "terminal/cancel"            Client  Request       -            Session      true
+    SessionUpdate            "session/update"             Agent   Notification  None         None         true
+    SessionRequestPermission "session/request_permission" Agent   Request       None         None         true
+    FsReadTextFile           "fs/read_text_file"          Agent   Request       FsRead       -            true
+    FsWriteTextFile          "fs/write_text_file"         Agent   Request       FsWrite      -            true
+    TerminalCreate           "terminal/create"            Agent   Request       Terminal     -            true
+    TerminalOutput           "terminal/output"            Agent   Request       Terminal     -            true
+    TerminalWaitForExit      "terminal/wait_for_exit"     Agent   Request       Terminal     -            true
+    TerminalKill             "terminal/kill"              Agent   Request       Terminal     -            true
+    TerminalRelease          "terminal/release"           Agent   Request       Terminal     -            true
+    ElicitationCreate        "elicitation/create"         Agent   Request       Elicitation  Elicitation  false
+    ElicitationComplete      "elicitation/complete"       Agent   Notification  Elicitation  Elicitation  false
+    CancelRequest            "$/cancel_request"           Both    Notification  None         None         false
 }
 
 impl Method {
@@ -145,6 +178,12 @@ impl Method {
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.spec().name
+    }
+
+    /// Whether this version of the protocol has it.
+    #[must_use]
+    pub const fn is_in(self, version: u16) -> bool {
+        self.spec().gate(version).is_some()
     }
 
     /// Whether it opens or uses a session, so that an agent that demands a login answers it -32000 without one (ACP v1,
@@ -253,14 +292,17 @@ mod tests {
     fn what_goes_together_in_the_table() {
         for method in Method::ALL {
             let spec = method.spec();
-            let of_client = matches!(spec.gate, Gate::FsRead | Gate::FsWrite | Gate::Terminal | Gate::Elicitation);
+            assert!(spec.v1.is_some() || spec.v2.is_some(), "{}: who has it?", spec.name);
+            for gate in [spec.v1, spec.v2].into_iter().flatten().filter(|gate| *gate != Gate::None) {
+                let of_client = matches!(gate, Gate::FsRead | Gate::FsWrite | Gate::Terminal | Gate::Elicitation);
+                assert!(of_client == (spec.sender == Sender::Agent), "{}: who offers it?", spec.name);
+            }
+            let prefix = spec.name.split_once('/').map(|(prefix, _)| prefix);
             assert!(
-                spec.gate == Gate::None || of_client == (spec.sender == Sender::Agent),
-                "{}: who offers it?",
+                !spec.in_session || matches!(prefix, Some("session" | "fs" | "terminal" | "tool_call")),
+                "{}",
                 spec.name
             );
-            let prefix = spec.name.split_once('/').map(|(prefix, _)| prefix);
-            assert!(!spec.in_session || matches!(prefix, Some("session" | "fs" | "terminal")), "{}", spec.name);
             assert_eq!(spec.sender == Sender::Both, *method == Method::CancelRequest, "{}", spec.name);
             assert_eq!(spec.form == Form::Either, *method == Method::SessionCancel, "{}", spec.name);
         }

@@ -21,16 +21,21 @@ mod unescape;
 mod update;
 mod write;
 
-pub use dialect::v1::{Capabilities, PermissionOutcome, TextChunk, permission_outcome};
+pub use dialect::{
+    Capabilities,
+    v1::{PermissionOutcome, TextChunk, permission_outcome},
+};
 pub use envelope::{Line, Malformed, Message, Shape, parse_line};
 pub use error_object::{ErrorObject, code};
 pub use id::Id;
 pub use method::{Form, Gate, Method, MethodName, Sender, Spec};
 pub use ndjson::{Deframer, Framed};
 pub use open_enum::{
-    ContentKind, PermissionOptionKind, PlanEntryPriority, PlanEntryStatus, StopReason, ToolCallStatus, ToolKind,
-    UpdateKind,
+    ContentKind, PermissionOptionKind, PlanEntryPriority, PlanEntryStatus, SessionState, StopReason, ToolCallStatus,
+    ToolKind, UpdateKind,
 };
 pub use oversize::{Oversized, OversizedShape};
 pub use payload::{NotJson, Payload};
+/// The versions of the protocol that are spoken here.
+pub(crate) const SPOKEN: [u16; 2] = dialect::Version::KNOWN;
 pub(crate) use write::{session_member, write_answer, write_chunk, write_notification, write_request, write_update};

@@ -109,6 +109,20 @@ open_enums! {
         Refusal = "refusal",
         /// The client cancelled the turn.
         Cancelled = "cancelled",
+        /// Version 2: the work failed. In version 1 the prompt is answered with an error instead.
+        Error = "error",
+    }
+
+    /// What a session is at: the `state` of a `state_update` (ACP v2, Prompt Lifecycle).
+    SessionState {
+        /// Work goes on in the foreground.
+        Running = "running",
+        /// All of the work waits for the user.
+        RequiresAction = "requires_action",
+        /// No work in the foreground.
+        Idle = "idle",
+        /// The agent cannot tell.
+        Unobserved = "unknown",
     }
 
     /// What sort of tool is called (ACP v1, Tool Calls): a hint for icons and for how progress is shown.
@@ -145,6 +159,10 @@ open_enums! {
         Completed = "completed",
         /// It failed.
         Failed = "failed",
+        /// Version 2: it is held.
+        Paused = "paused",
+        /// Version 2: it was cancelled.
+        Cancelled = "cancelled",
     }
 
     /// What choosing an option of a permission request means (ACP v1, Tool Calls, "Permission Options").
@@ -223,6 +241,22 @@ open_enums! {
         PromptSuggestionsUpdate = "prompt_suggestions_update",
         /// A point in the history to come back to (unstable).
         CursorUpdate = "cursor_update",
+        /// Version 2: a whole message of the user.
+        UserMessage = "user_message",
+        /// Version 2: a whole message of the agent's.
+        AgentMessage = "agent_message",
+        /// Version 2: a whole piece of the agent's reasoning.
+        AgentThought = "agent_thought",
+        /// Version 2: a piece of what a tool call yields.
+        ToolCallContentChunk = "tool_call_content_chunk",
+        /// Version 2: a terminal of the agent's appeared or changed.
+        TerminalUpdate = "terminal_update",
+        /// Version 2: a piece of a terminal's output.
+        TerminalOutputChunk = "terminal_output_chunk",
+        /// Version 2: what the session is at.
+        StateUpdate = "state_update",
+        /// Version 2: the history is told to its end.
+        ReplayComplete = "replay_complete",
     }
 
     /// What a block of content is: its `type` (ACP v1, Content).
@@ -278,13 +312,14 @@ mod tests {
     }
 
     laws! {
-        stop_reasons_are_open: StopReason, 5;
+        stop_reasons_are_open: StopReason, 6;
+        session_states_are_open: SessionState, 4;
         tool_kinds_are_open: ToolKind, 10;
-        tool_call_statuses_are_open: ToolCallStatus, 4;
+        tool_call_statuses_are_open: ToolCallStatus, 6;
         permission_option_kinds_are_open: PermissionOptionKind, 4;
         plan_entry_priorities_are_open: PlanEntryPriority, 3;
         plan_entry_statuses_are_open: PlanEntryStatus, 3;
-        update_kinds_are_open: UpdateKind, 21;
+        update_kinds_are_open: UpdateKind, 29;
         content_kinds_are_open: ContentKind, 5;
     }
 
@@ -295,9 +330,10 @@ mod tests {
                 $name::KNOWN.iter().map($name::as_str).collect::<Vec<_>>().join(" ")
             };
         }
-        assert_eq!(names!(StopReason), "end_turn max_tokens max_turn_requests refusal cancelled");
+        assert_eq!(names!(StopReason), "end_turn max_tokens max_turn_requests refusal cancelled error");
+        assert_eq!(names!(SessionState), "running requires_action idle unknown");
         assert_eq!(names!(ToolKind), "read edit delete move search execute think fetch switch_mode other");
-        assert_eq!(names!(ToolCallStatus), "pending in_progress completed failed");
+        assert_eq!(names!(ToolCallStatus), "pending in_progress completed failed paused cancelled");
         assert_eq!(names!(PermissionOptionKind), "allow_once allow_always reject_once reject_always");
         assert_eq!(names!(PlanEntryPriority), "high medium low");
         assert_eq!(names!(PlanEntryStatus), "pending in_progress completed");
@@ -307,7 +343,8 @@ mod tests {
             "user_message_chunk agent_message_chunk agent_thought_chunk tool_call tool_call_update plan plan_update \
              plan_removed available_commands_update current_mode_update config_option_update session_info_update \
              usage_update notice compaction_update compaction_summary_chunk subagent_update session_message \
-             session_message_chunk prompt_suggestions_update cursor_update"
+             session_message_chunk prompt_suggestions_update cursor_update user_message agent_message agent_thought \
+             tool_call_content_chunk terminal_update terminal_output_chunk state_update replay_complete"
         );
     }
 

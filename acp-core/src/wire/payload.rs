@@ -66,6 +66,11 @@ impl Payload {
         Self { text, seen: Seen::NOTHING }
     }
 
+    /// The same for text that stands in the program.
+    pub(crate) const fn from_static(text: &'static [u8]) -> Self {
+        Self::from_trusted(Bytes::from_static(text))
+    }
+
     /// Takes the part `raw` of `line` that a parser has already found to be one JSON value; `broken`, if there may be line
     /// breaks in it.
     pub(super) fn from_line(line: &Bytes, raw: &str, broken: bool) -> Self {

@@ -40,12 +40,18 @@ pub(crate) fn write_update(out: &mut BytesMut, session: &str, update: &Payload) 
 }
 
 /// Appends a `session/update` whose update is a chunk of text, with its line break.
-pub(crate) fn write_chunk(out: &mut BytesMut, session: &str, kind: &str, text: &str) {
+///
+/// `message`: the number of the message it belongs to, which version 2 wants to know.
+pub(crate) fn write_chunk(out: &mut BytesMut, session: &str, kind: &str, message: Option<u64>, text: &str) {
     // With room for some escapes.
     out.reserve(2 * ENVELOPE + session.len() + kind.len() + text.len() + text.len() / 8);
     write_session(out, session);
     out.extend_from_slice(update::KIND.as_bytes());
     write_text(out, kind);
+    if let Some(message) = message {
+        out.extend_from_slice(br#"","messageId":"reply-"#);
+        write_number(out, message);
+    }
     out.extend_from_slice(update::TEXT.as_bytes());
     write_text(out, text);
     out.extend_from_slice(b"\"}}}}\n");
@@ -90,17 +96,23 @@ pub(crate) fn write_answer(out: &mut BytesMut, id: &Id, answer: Result<&Payload,
             out.extend_from_slice(br#","result":"#);
             out.extend_from_slice(result.as_bytes());
         }
-        Err(ErrorObject { code, message, data }) => {
-            out.extend_from_slice(br#","error":{"code":"#);
-            write_number(out, code);
-            out.extend_from_slice(br#","message":"#);
-            write_string(out, message);
-            if let Some(data) = data {
-                out.extend_from_slice(br#","data":"#);
-                out.extend_from_slice(data.as_bytes());
-            }
-            out.extend_from_slice(b"}");
+        Err(error) => {
+            out.extend_from_slice(br#","error":"#);
+            write_error(out, error);
         }
+    }
+    out.extend_from_slice(b"}");
+}
+
+/// Appends an error object.
+pub(super) fn write_error(out: &mut BytesMut, ErrorObject { code, message, data }: &ErrorObject) {
+    out.extend_from_slice(br#"{"code":"#);
+    write_number(out, code);
+    out.extend_from_slice(br#","message":"#);
+    write_string(out, message);
+    if let Some(data) = data {
+        out.extend_from_slice(br#","data":"#);
+        out.extend_from_slice(data.as_bytes());
     }
     out.extend_from_slice(b"}");
 }
@@ -110,7 +122,7 @@ fn write_number(out: &mut BytesMut, number: impl core::fmt::Display) {
     let _ = write!(out, "{number}");
 }
 
-fn write_string(out: &mut BytesMut, text: &str) {
+pub(super) fn write_string(out: &mut BytesMut, text: &str) {
     out.extend_from_slice(b"\"");
     write_text(out, text);
     out.extend_from_slice(b"\"");
@@ -256,7 +268,7 @@ mod tests {
         fn a_chunk_of_text_is_the_same_update_as_one_made_of_a_value(session in any::<String>(), kind in any::<String>(), text in any::<String>()) {
             let update = serde_json::json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } });
             let whole = line(|out| write_update(out, &session, &Payload::try_from(update.clone()).unwrap()));
-            let chunk = line(|out| write_chunk(out, &session, &kind, &text));
+            let chunk = line(|out| write_chunk(out, &session, &kind, None, &text));
             let value = |line: &Bytes| serde_json::from_slice::<serde_json::Value>(line).unwrap();
             prop_assert_eq!(value(&chunk), value(&whole));
             let params = serde_json::json!({ "sessionId": session, "update": update });

@@ -99,7 +99,7 @@ impl Run<'_> {
         match action {
             ClientAction::Update { session, params, .. } => self.update(session, &params),
             ClientAction::PermissionRequested { ticket, session, turn, offer, .. } => {
-                self.permission(ticket, session, turn, offer);
+                self.permission(ticket, session, turn, *offer);
             }
             ClientAction::PermissionRevoked(request) => {
                 // Answered `cancelled` by the core; one that was decided already is not held.
@@ -133,7 +133,7 @@ impl Run<'_> {
 
     fn permission(&mut self, ticket: PermissionTicket, session: SessionKey, turn: Option<TurnKey>, offer: Offer) {
         let options = ids(&offer);
-        self.show(&Event::Asked { tool_call_id: &offer.tool_call, options: &options });
+        self.show(&Event::Asked { tool_call_id: offer.tool_call.as_deref().unwrap_or_default(), options: &options });
         if let Some(turn) = turn.filter(|_| self.plan.cancel_on_permission) {
             // The core answers the request, right behind the cancel. Deciding as well is too late, and harmless.
             self.cancel(turn);
@@ -155,7 +155,7 @@ impl Run<'_> {
 
     fn show_answer(&mut self, session: SessionKey, offer: &Offer, answer: Answer<'_>) {
         let session_id = self.client.session_id(session).unwrap_or_default();
-        let (tool_call_id, options) = (&offer.tool_call, &ids(offer));
+        let (tool_call_id, options) = (offer.tool_call.as_deref().unwrap_or_default(), &ids(offer));
         self.show(&Event::Permission { session_id: &session_id, tool_call_id, options, answer });
     }
 

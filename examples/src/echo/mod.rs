@@ -103,7 +103,7 @@ impl Host {
     fn act(&mut self, action: AgentAction) {
         match action {
             AgentAction::Initialize { ticket, params, .. } => self.initialize(ticket, &params),
-            AgentAction::SessionRequested { ticket, method, session, params } => {
+            AgentAction::SessionRequested { ticket, method, session, params, .. } => {
                 if let Err((ticket, error)) = self.open(ticket, method, session, &params) {
                     self.agent.reject_session(ticket, &error);
                 }

@@ -224,7 +224,7 @@ impl ClientEnd {
             self.end.still_open("client", &action)?;
             match action {
                 ClientAction::PermissionRequested { ticket, turn, offer, .. } => {
-                    let ask = offer.tool_call.parse().unwrap_or(0);
+                    let ask = offer.tool_call.as_deref().and_then(|call| call.parse().ok()).unwrap_or(0);
                     let number = turn.map_or(0, |turn| self.end.number(turn));
                     let of = watch.ask(ask).turn;
                     hold(number == of, rule::ITS_OWN_TURN, || {

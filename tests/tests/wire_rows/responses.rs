@@ -136,10 +136,10 @@ pub(crate) fn of_clients() -> Vec<Case<Client>> {
         Case::new(
             "a stop reason nobody knows ends the turn as itself",
             prompting_client,
-            response("3", r#""result":{"stopReason":"error","transcriptPath":"/x"}"#),
+            response("3", r#""result":{"stopReason":"tired","transcriptPath":"/x"}"#),
         )
         .actions([
-            r#"turn 1 of s1 ended: Ended(Unknown("error")), result {"stopReason":"error","transcriptPath":"/x"}"#,
+            r#"turn 1 of s1 ended: Ended(Unknown("tired")), result {"stopReason":"tired","transcriptPath":"/x"}"#,
         ]),
         Case::new(
             "a result without a stop reason ends the turn all the same",

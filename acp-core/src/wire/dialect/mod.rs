@@ -4,12 +4,41 @@
 //! twice cannot be read, since the host's parser may take the other one. No tree is built. A payload has been checked
 //! already, so what is not asked for is jumped over, not parsed a second time: the text of a chunk is most of its bytes.
 
+mod capabilities;
 pub(crate) mod v1;
+pub(crate) mod v2;
 
 use alloc::borrow::Cow;
 use core::str;
 
 use super::object::string;
+
+pub use capabilities::Capabilities;
+
+/// The versions of the protocol that are spoken here: what differs between them is said in this directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Version {
+    V1,
+    V2,
+}
+
+impl Version {
+    /// All there are.
+    pub(crate) const KNOWN: [u16; 2] = [1, 2];
+
+    /// Its number.
+    pub(crate) const fn number(self) -> u16 {
+        match self {
+            Self::V1 => 1,
+            Self::V2 => 2,
+        }
+    }
+
+    /// The one that an agreed or an offered number stands for: an offer of a later one has the shape of the newest.
+    pub(crate) const fn of(number: u16) -> Self {
+        if number >= 2 { Self::V2 } else { Self::V1 }
+    }
+}
 
 /// The values of the members of these names, each as its text. `None` in place of one that is missing or comes twice; all
 /// of them if `json` is not an object.

@@ -61,10 +61,12 @@ pub(crate) fn stop_reason(result: &Payload) -> Option<StopReason> {
 pub(crate) type OfferedOption = (Box<str>, Box<str>, PermissionOptionKind);
 
 /// What `session/request_permission` offers.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Offered {
-    /// `toolCall.toolCallId`
-    pub(crate) tool_call: Box<str>,
+    /// `title`, in version 2.
+    pub(crate) title: Option<Box<str>>,
+    /// `toolCall.toolCallId`. In version 2 it may be about something else.
+    pub(crate) tool_call: Option<Box<str>>,
     /// The usable options, in order. One without a name has its id for a name; a kind that
     /// cannot be read is the unknown kind of no name.
     pub(crate) options: SmallVec<[OfferedOption; 4]>,
@@ -81,7 +83,7 @@ pub(crate) fn permission(params: &Payload) -> Option<Offered> {
     let [id, others @ ..] = fields(call?, ["toolCallId", "kind", "status", "title", "name", "content", "locations"]);
     // "or null", says the schema of each of them.
     let [kind, status, title, name, content, locations] = others.map(|value| value.filter(|value| *value != b"null"));
-    let mut offered = Offered { tool_call: text(id?)?.into(), options: SmallVec::new(), dropped: Vec::new() };
+    let mut offered = Offered { tool_call: Some(text(id?)?.into()), ..Offered::default() };
     let is_text = |value: &[u8]| text(value).is_some();
     let is_array = |value: &[u8]| value.starts_with(b"[");
     for (path, readable) in [
@@ -96,7 +98,13 @@ pub(crate) fn permission(params: &Payload) -> Option<Offered> {
             offered.drop(|| path.into());
         }
     }
-    for (index, option) in elements(options?).enumerate() {
+    offered_options(&mut offered, options?);
+    (!offered.options.is_empty()).then_some(offered)
+}
+
+/// Reads the options of a permission request.
+pub(crate) fn offered_options(offered: &mut Offered, options: &[u8]) {
+    for (index, option) in elements(options).enumerate() {
         let [id, name, kind] = fields(option, ["optionId", "name", "kind"]);
         let Some(id) = id.and_then(text) else {
             offered.drop(|| format!("options.{index}").into());
@@ -113,11 +121,10 @@ pub(crate) fn permission(params: &Payload) -> Option<Offered> {
         let name = name.unwrap_or_else(|| id.clone()).into();
         offered.options.push((id.into(), name, PermissionOptionKind::from(kind.as_deref().unwrap_or_default())));
     }
-    (!offered.options.is_empty()).then_some(offered)
 }
 
 impl Offered {
-    fn drop(&mut self, path: impl FnOnce() -> Box<str>) {
+    pub(crate) fn drop(&mut self, path: impl FnOnce() -> Box<str>) {
         if self.dropped.len() < TOLD_AT_MOST {
             self.dropped.push(path());
         }
@@ -169,69 +176,14 @@ pub fn permission_outcome(result: &Payload) -> Option<PermissionOutcome> {
     })
 }
 
-/// What one end offered in `initialize`, as far as it decides which methods may be called. Nothing, by default: what is
-/// left out is not supported (ACP, Initialization, "Capabilities").
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Capabilities(u16);
-
-impl Capabilities {
-    /// What an agent offers: `agentCapabilities` in the result of `initialize`. A part that cannot be read is not offered.
-    #[must_use]
-    pub fn of_agent(result: &Payload) -> Self {
-        let [all] = fields(result.as_bytes(), ["agentCapabilities"]);
-        let [load, session, auth] = inside(all, ["loadSession", "sessionCapabilities", "auth"]);
-        let [resume, list, delete, close, fork] = inside(session, ["resume", "list", "delete", "close", "fork"]);
-        let [logout] = inside(auth, ["logout"]);
-        Self::default()
-            .with(Gate::LoadSession, is_true(load))
-            .with(Gate::Resume, is_there(resume))
-            .with(Gate::List, is_there(list))
-            .with(Gate::Delete, is_there(delete))
-            .with(Gate::Close, is_there(close))
-            .with(Gate::Fork, is_there(fork))
-            .with(Gate::Logout, is_there(logout))
+/// What an elicitation of this `mode` needs of the client. `None`: it is of another mode, which every client may refuse.
+pub(crate) fn elicitation(params: &Payload) -> Option<Gate> {
+    let [mode] = fields(params.as_bytes(), ["mode"]);
+    match &*text(mode?)? {
+        "form" => Some(Gate::ElicitationForm),
+        "url" => Some(Gate::ElicitationUrl),
+        _ => None,
     }
-
-    /// What a client offers: `clientCapabilities` in the params of `initialize`. A part that cannot be read is not offered.
-    #[must_use]
-    pub fn of_client(params: &Payload) -> Self {
-        let [all] = fields(params.as_bytes(), ["clientCapabilities"]);
-        let [fs, terminal, elicitation] = inside(all, ["fs", "terminal", "elicitation"]);
-        let [read, write] = inside(fs, ["readTextFile", "writeTextFile"]);
-        let [form, url] = inside(elicitation, ["form", "url"]);
-        Self::default()
-            .with(Gate::FsRead, is_true(read))
-            .with(Gate::FsWrite, is_true(write))
-            .with(Gate::Terminal, is_true(terminal))
-            .with(Gate::Elicitation, is_there(form) || is_there(url))
-    }
-
-    /// Whether methods behind this gate may be called. [`Gate::None`] is always open.
-    #[must_use]
-    pub const fn offers(self, gate: Gate) -> bool {
-        matches!(gate, Gate::None) || self.0 & Self::bit(gate) != 0
-    }
-
-    const fn with(self, gate: Gate, offered: bool) -> Self {
-        if offered { Self(self.0 | Self::bit(gate)) } else { self }
-    }
-
-    const fn bit(gate: Gate) -> u16 {
-        1 << gate as u16
-    }
-}
-
-fn inside<'a, const N: usize>(object: Option<&'a [u8]>, names: [&str; N]) -> [Option<&'a [u8]>; N] {
-    fields(object.unwrap_or_default(), names)
-}
-
-fn is_true(value: Option<&[u8]>) -> bool {
-    value == Some(b"true")
-}
-
-/// An object, which is what the schema asks for, or a plain `true`.
-fn is_there(value: Option<&[u8]>) -> bool {
-    value.is_some_and(|value| value.starts_with(b"{") || value == b"true")
 }
 
 /// What a `session/update` says about a tool call.

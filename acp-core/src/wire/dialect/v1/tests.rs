@@ -6,7 +6,7 @@ use alloc::{
     vec::Vec,
 };
 
-use super::*;
+use super::{super::Capabilities, *};
 
 fn json(text: impl Into<String>) -> Payload {
     Payload::parse(text.into()).unwrap()
@@ -99,7 +99,9 @@ fn a_stop_reason_is_any_string() {
 #[test]
 fn a_permission_request_needs_a_tool_call_and_one_option_only() {
     let read = |text: &str| {
-        let Offered { tool_call, options, dropped } = permission(&json(text))?;
+        let Offered { title: None, tool_call: Some(tool_call), options, dropped } = permission(&json(text))? else {
+            return None;
+        };
         let options: Vec<_> = options.iter().map(|(id, name, kind)| format!("{id}={name}:{kind}")).collect();
         Some((tool_call.to_string(), options.join(" "), dropped.join(" ")))
     };

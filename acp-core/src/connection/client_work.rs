@@ -1,0 +1,203 @@
+//! What version 2 makes of a client's turn: the answer to the prompt says that it was inserted, and the turn is over when
+//! the foreground comes to rest. To the host it is the same turn: begun once, ended once, cancelled in the same ways.
+
+use alloc::{boxed::Box, vec::Vec};
+
+use super::{Connection, turns::Turn};
+use crate::{
+    action::{ClientAction, Origin, Outcome},
+    error::{CommandError, Misuse},
+    machine::{Foreground, ForegroundOutput, Machine, TurnInput},
+    role::Client,
+    session::Stage,
+    ticket::{SessionKey, TurnKey},
+    time::Timestamp,
+    wire::{
+        ErrorObject, Method, MethodName, Payload, SessionState, StopReason, UpdateKind, code,
+        dialect::{
+            v1,
+            v2::{self, StateSeen},
+        },
+    },
+};
+
+/// What a client keeps of a session in version 2.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Watched {
+    foreground: Foreground,
+    /// Whether work was said to go on in the background.
+    background: bool,
+    /// Whether the history was told to its end, before the session was answered.
+    replayed: bool,
+}
+
+/// What of an update concerns the core.
+pub(super) enum Seen {
+    State(StateSeen, Payload),
+    ReplayComplete,
+    Child(Box<str>, Option<bool>),
+}
+
+impl Connection<Client> {
+    /// Begins a prompt turn as [`prompt`](Self::prompt) does, under a key by which the agent knows it again: version 2 only.
+    /// After a connection was lost it may be sent once more with the same key, on another one, without being done twice.
+    /// The key has 1 to 255 characters and is unique in its session: a random one, as a rule.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Unsupported`] in version 1; otherwise as for [`prompt`](Self::prompt), or for the key.
+    pub fn prompt_once(
+        &mut self,
+        session: SessionKey,
+        content: &Payload,
+        key: &str,
+        meta: Option<&Payload>,
+        now: Timestamp,
+    ) -> Result<TurnKey, CommandError> {
+        self.advance(now);
+        self.check_open()?;
+        if !self.speaks_v2() {
+            return Err(self.unsupported(&MethodName::Known(Method::SessionPrompt)));
+        }
+        let misuse = Misuse::Payload("an idempotency key has 1 to 255 characters");
+        let member = Payload::new(key).ok().filter(|_| (1..=255).contains(&key.chars().count())).ok_or(misuse)?;
+        let params = self.prompt_params(session, content, meta)?;
+        let params = Payload::splice(&[br#""idempotencyKey":"#, member.as_bytes()].concat(), &params).ok_or(misuse)?;
+        self.begin(session, params, TurnInput::Prompt)
+    }
+
+    /// What the agent last reported a session to be at. In version 1, which has no such reports, a session is idle, or
+    /// running while a turn of ours is.
+    #[must_use]
+    pub fn foreground(&self, session: SessionKey) -> Foreground {
+        match self.role.watched.get(&session) {
+            Some(watched) => watched.foreground,
+            None if !self.speaks_v2() && self.running_turn(session).is_some() => Foreground::Running,
+            None => Foreground::Idle,
+        }
+    }
+
+    // ---- inside ------------------------------------------------------------------------------------------------
+
+    /// What of an update concerns the core. Nearly every update is a piece of a message, which does not.
+    pub(super) fn look(&self, params: &Payload) -> Option<Seen> {
+        let (kind, update) = v2::update(params)?;
+        match kind {
+            UpdateKind::SubagentUpdate => v2::child(update.as_bytes()).map(|(id, cancel)| Seen::Child(id, cancel)),
+            UpdateKind::StateUpdate if self.speaks_v2() => Some(Seen::State(v2::state(update.as_bytes())?, update)),
+            UpdateKind::ReplayComplete if self.speaks_v2() => Some(Seen::ReplayComplete),
+            _ => None,
+        }
+    }
+
+    /// Whether what a session that is being opened tells is its history.
+    pub(super) fn is_replaying(&self, session: SessionKey) -> bool {
+        self.sessions.get(session).is_some_and(|session| session.stage == Stage::Opening)
+            && !self.role.watched.get(&session).is_some_and(|watched| watched.replayed)
+    }
+
+    /// What an update of this session comes to, after the host was told of it.
+    pub(super) fn heed(&mut self, session: SessionKey, seen: Seen) {
+        match seen {
+            Seen::Child(id, cancel) => {
+                self.sessions.adopt(&id, session, cancel);
+            }
+            Seen::ReplayComplete => self.role.watched.entry(session).or_default().replayed = true,
+            Seen::State(seen, update) => {
+                let watched = self.role.watched.entry(session).or_default();
+                if let Some(background) = seen.background {
+                    watched.background = background;
+                }
+                let Ok(output) = watched.foreground.step(state(&seen.state));
+                if output == ForegroundOutput::Completed {
+                    self.complete(session, seen, update);
+                }
+            }
+        }
+    }
+
+    /// The foreground came to rest: what was inserted before is over, in order, up to what was sent after a cancel that
+    /// this confirms.
+    fn complete(&mut self, session: SessionKey, seen: StateSeen, update: Payload) {
+        let outcome = match seen {
+            StateSeen { stop: Some(StopReason::Error), error, .. } => Outcome::Error(
+                error.unwrap_or_else(|| ErrorObject::new(code::INTERNAL_ERROR, "the agent's work ended with an error")),
+            ),
+            _ => Outcome::Result(update),
+        };
+        let Some(known) = self.sessions.get(session) else { return };
+        let live: Vec<TurnKey> = known.turns.running().into_iter().chain(known.turns.queued()).map(TurnKey).collect();
+        let covered = |turn: &&TurnKey| self.turns.get(turn).is_some_and(|turn| turn.is_inserted() && !turn.spared);
+        let over: Vec<TurnKey> = live.iter().take_while(covered).copied().collect();
+        for turn in &live {
+            if let Some(turn) = self.turns.get_mut(turn) {
+                turn.spared = false;
+            }
+        }
+        for turn in over {
+            self.prompt_resolved(turn, outcome.clone());
+        }
+    }
+
+    /// The session was answered.
+    pub(super) fn replay_over(&mut self, session: SessionKey) {
+        if let Some(watched) = self.role.watched.get_mut(&session) {
+            watched.replayed = false;
+        }
+    }
+
+    /// What is wrong with an elicitation, so that nobody need be asked.
+    pub(super) fn check_elicitation(&self, params: Option<&Payload>) -> Result<(), &'static str> {
+        let Some(params) = params else { return Ok(()) };
+        if v1::elicitation(params).is_some_and(|gate| !self.own.offers(gate)) {
+            return Err("this client did not offer elicitations of this mode");
+        }
+        if self.speaks_v2() { v2::elicitation_scope(params) } else { Ok(()) }
+    }
+
+    /// The agent took a prompt: it has its place in the session.
+    pub(super) fn prompt_inserted(&mut self, turn: TurnKey, result: &Payload) {
+        let message = v2::message_id(result);
+        let Some(of) = self.turns.get_mut(&turn) else { return };
+        of.message = Some(message.clone().unwrap_or_default());
+        let session = of.session;
+        self.tell(ClientAction::PromptInserted { session, turn, message });
+    }
+
+    /// A prompt that is sent while a cancel is under way is not covered by it.
+    pub(super) fn spare(&mut self, session: SessionKey, turn: &mut Turn) {
+        turn.spared = self.speaks_v2() && self.sessions.get(session).is_some_and(|known| known.turns.is_cancelling());
+    }
+
+    /// Whether a permission of this session may belong to work that a cancel does not reach. Then it is the agent that
+    /// takes it back: a client answers in its place only for what it knows to be cancelled (ACP v2, Permission Requests).
+    pub(super) fn may_be_of_background(&self, session: SessionKey) -> bool {
+        self.role.watched.get(&session).is_some_and(|watched| watched.background)
+    }
+
+    /// A session that another brought is its agent's to drive.
+    pub(super) fn check_not_child(&self, session: SessionKey) -> Result<(), Misuse> {
+        match self.sessions.get(session).and_then(|session| session.child.as_ref()) {
+            Some(_) => Err(Misuse::ChildSession),
+            None => Ok(()),
+        }
+    }
+
+    /// The origin of an update of a known session.
+    pub(super) fn origin(&self, session: SessionKey) -> Origin {
+        if self.is_replaying(session) {
+            return Origin::Replay;
+        }
+        self.running_turn(session).map_or(Origin::OutOfTurn, Origin::Turn)
+    }
+}
+
+fn state(said: &SessionState) -> Foreground {
+    match said {
+        SessionState::Idle => Foreground::Idle,
+        SessionState::Running => Foreground::Running,
+        SessionState::RequiresAction => Foreground::RequiresAction,
+        // Whatever it means, it must not be taken for idle.
+        SessionState::Unobserved | SessionState::Unknown(_) => Foreground::Unknown,
+    }
+}
