@@ -11,9 +11,10 @@ use acp_core::{
     process::{LINGER, LastBytes},
 };
 use async_io::Timer;
+use futures_io::{AsyncRead, AsyncWrite};
 use futures_lite::future::or;
 
-use crate::{Actions, AgentProcess, Ended, Grace, Handle};
+use crate::{Actions, AgentProcess, Ended, Grace, Handle, Pipes};
 
 /// Starts an agent and connects to it. Spawn [`Running::run`]: it moves the bytes, and ends the agent with its whole
 /// process group once the connection is over.
@@ -26,9 +27,29 @@ pub fn launch(
     config: Config,
     grace: Grace,
 ) -> io::Result<(Handle<Client>, Actions<Client>, Running)> {
+    launch_through(command, config, grace, |pipes| (pipes.stdout, pipes.stdin))
+}
+
+/// The same, with something of yours between the connection and the pipes: `through` takes what the agent writes and what
+/// it reads, and gives what the connection uses in their place. Dropping that must drop the pipes.
+///
+/// # Errors
+///
+/// As [`launch`].
+pub fn launch_through<R, W>(
+    command: Command,
+    config: Config,
+    grace: Grace,
+    through: impl FnOnce(Pipes) -> (R, W),
+) -> io::Result<(Handle<Client>, Actions<Client>, Running)>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     config.check().map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why.to_string()))?;
     let (process, pipes) = AgentProcess::spawn(command, grace)?;
-    let (client, actions, driver) = crate::client(pipes.stdout, pipes.stdin, config)
+    let (reader, writer) = through(pipes);
+    let (client, actions, driver) = crate::client(reader, writer, config)
         .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why.to_string()))?;
     let running = Running { process, driver: Box::pin(driver), client: client.clone() };
     Ok((client, actions, running))

@@ -147,7 +147,7 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 pub use self::{
     handle::{Actions, Handle},
-    launch::{Ending, Running, launch},
+    launch::{Ending, Running, launch, launch_through},
     pending::{Pending, PromptTurn},
     process::{AgentProcess, Ended, Grace, Pipes},
     stdio::{Stdin, Stdout, stdio, terminated},

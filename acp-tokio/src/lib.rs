@@ -22,7 +22,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use self::{
     handle::{Actions, Handle},
-    launch::{Ending, Running, launch},
+    launch::{Ending, Running, launch, launch_through},
     pending::{Pending, PromptTurn},
     process::{AgentProcess, Ended, Grace, Pipes},
     stdio::{Stdin, Stdout, stdio, terminated},

@@ -10,4 +10,5 @@ pub mod drive;
 pub mod echo;
 pub mod pipe;
 pub mod shape;
+pub mod trace;
 pub mod weigh;

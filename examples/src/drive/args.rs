@@ -65,6 +65,12 @@ struct Args {
     /// The protocol version to ask for
     #[arg(long, value_name = "N", default_value_t = 1)]
     protocol: u16,
+    /// Write down what passes, one JSON object a line; `trace FILE` shows it and checks it
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Leave the text of the payloads out of the trace
+    #[arg(long, requires = "trace")]
+    trace_no_text: bool,
     /// Print events as JSON also on a terminal
     #[arg(long)]
     json: bool,
@@ -135,6 +141,8 @@ pub(super) struct Plan {
     pub(super) calls: Vec<(String, Payload)>,
     pub(super) timeout: Duration,
     pub(super) protocol: u16,
+    /// Where what passes is written down, and whether with its text.
+    pub(super) trace: Option<(PathBuf, bool)>,
     /// Events as JSON are asked for.
     pub(super) json: bool,
 }
@@ -189,6 +197,7 @@ pub(super) fn parse() -> Result<Plan, clap::Error> {
         },
         mode: args.mode,
         calls,
+        trace: args.trace.map(|file| (file, !args.trace_no_text)),
         timeout: timeout.ok_or_else(|| usage("--timeout must be a number above 0".to_owned()))?,
         protocol: match args.protocol {
             0 => return Err(usage("--protocol must be above 0".to_owned())),
@@ -218,6 +227,7 @@ pub(super) fn demonstration() -> std::io::Result<Plan> {
         opening: Opening::New,
         mode: None,
         calls: Vec::new(),
+        trace: None,
         timeout: Duration::from_secs(10),
         protocol: 1,
         json: false,

@@ -20,12 +20,16 @@ use std::{
     process::ExitCode,
 };
 
-use acp_core::{Config, machine::shutdown::Step};
-use acp_tokio::Grace;
+use acp_core::{Client, Config, Side, machine::shutdown::Step};
+use acp_tokio::{Actions, Grace, Handle, Running};
 use tokio::process::Command;
 
 use self::{args::Plan, events::Event, run::Run, show::Output};
-use crate::{echo, shape::widened};
+use crate::{
+    echo,
+    shape::widened,
+    trace::{Recorder, Tap},
+};
 
 /// The argument with which this program is the agent of its own demonstration.
 const AS_AGENT: &str = "__echo-agent";
@@ -76,6 +80,18 @@ pub async fn main() -> ExitCode {
     drive(&plan, out).await.into()
 }
 
+/// Starts the agent, with a recorder in between if what passes is to be written down.
+fn start(command: Command, config: Config, plan: &Plan) -> io::Result<(Handle<Client>, Actions<Client>, Running)> {
+    let Some((file, text)) = &plan.trace else { return acp_tokio::launch(command, config, GRACE) };
+    let program = concat!("drive ", env!("CARGO_PKG_VERSION"));
+    let recorder = Recorder::create(file, Side::Client, program, *text)
+        .map_err(|why| io::Error::new(why.kind(), format!("the trace {}: {why}", file.display())))?;
+    acp_tokio::launch_through(command, config, GRACE, |pipes| {
+        let reader = Tap::new(pipes.stdout, Side::Agent, recorder.clone());
+        (reader, Tap::new(pipes.stdin, Side::Client, recorder))
+    })
+}
+
 /// One run, from the start of the agent until nothing is left of it. Gives the exit code.
 async fn drive(plan: &Plan, mut out: Output) -> u8 {
     let Some((program, arguments)) = plan.agent.split_first() else { return exit::USAGE };
@@ -87,7 +103,7 @@ async fn drive(plan: &Plan, mut out: Output) -> u8 {
     config.stop_confirm = Some(plan.timeout);
     // At the end nobody here has much to say any more.
     config.drain = Duration::from_millis(200);
-    let (client, actions, running) = match acp_tokio::launch(command, config, GRACE) {
+    let (client, actions, running) = match start(command, config, plan) {
         Ok(started) => started,
         Err(why) => {
             let _ = out.show(&Event::Closed { r#where: "start", reason: why.to_string() });

@@ -14,27 +14,33 @@ use std::{pin::pin, process::ExitCode, sync::Arc};
 
 use acp_core::{
     Agent, AgentAction, CloseReason, Common, Config, ErrorObject, InitializeTicket, Payload, Refused, SessionKey,
-    SessionTicket,
+    SessionTicket, Side,
     wire::{Method, MethodName, code},
 };
-use acp_tokio::Handle;
+use acp_tokio::{Handle, Parts};
 use serde::Deserialize;
 use serde_json::json;
+use tokio::task::JoinHandle;
 
 use self::{
     store::{Mode, Store},
     talk::Talk,
 };
-use crate::shape::{internal, invalid_params, no_such_session, payload, widened};
+use crate::{
+    shape::{internal, invalid_params, no_such_session, payload, widened},
+    trace::{Recorder, Tap},
+};
 
 /// The one way to log in.
 const AUTH_METHOD: &str = "interop-token";
 
 /// What the agent is told on its command line.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Open no session before `authenticate`.
     pub require_auth: bool,
+    /// Writes down what passes.
+    pub trace: Option<Recorder>,
 }
 
 /// Speaks ACP on stdin and stdout until one of them ends, or SIGTERM or SIGINT comes.
@@ -42,18 +48,13 @@ pub struct Options {
 /// The exit code is 0 when the client closed stdin, or after a signal: then every turn was answered `cancelled` and
 /// everything written. It is 1 when stdio failed.
 pub async fn serve(options: Options) -> ExitCode {
-    let started =
-        acp_tokio::stdio().map_err(|why| format!("stdio cannot be used: {why}")).and_then(|(reader, writer)| {
-            acp_tokio::agent(reader, writer, widened(Config::agent())).map_err(|why| format!("configuration: {why}"))
-        });
-    let (agent, mut actions, driver) = match started {
+    let (agent, mut actions, driver) = match start(options.trace) {
         Ok(parts) => parts,
         Err(why) => {
             eprintln!("echo_agent: {why}");
             return ExitCode::FAILURE;
         }
     };
-    let driver = tokio::spawn(driver);
     let mut host = Host {
         agent: agent.clone(),
         store: Arc::default(),
@@ -86,6 +87,25 @@ pub async fn serve(options: Options) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The connection on stdio, its driver at work, with a recorder in between if what passes is to be written down.
+fn start(trace: Option<Recorder>) -> Result<Parts<Agent, JoinHandle<CloseReason>>, String> {
+    let (reader, writer) = acp_tokio::stdio().map_err(|why| format!("stdio cannot be used: {why}"))?;
+    let config = widened(Config::agent());
+    let wrong = |why| format!("configuration: {why}");
+    Ok(match trace {
+        None => {
+            let (agent, actions, driver) = acp_tokio::agent(reader, writer, config).map_err(wrong)?;
+            (agent, actions, tokio::spawn(driver))
+        }
+        Some(recorder) => {
+            let reader = Tap::new(reader, Side::Client, recorder.clone());
+            let writer = Tap::new(writer, Side::Agent, recorder);
+            let (agent, actions, driver) = acp_tokio::agent(reader, writer, config).map_err(wrong)?;
+            (agent, actions, tokio::spawn(driver))
+        }
+    })
 }
 
 /// What the loop keeps between two actions.

@@ -1,0 +1,109 @@
+//! What is answered.
+
+use acp_core::{
+    ErrorObject, Payload, Side,
+    wire::{Capabilities, Id, Method, PermissionOutcome, permission_outcome},
+};
+use serde_json::Value;
+
+use super::{Handshake, Observer, Open, r};
+
+impl Observer {
+    pub(super) fn response(&mut self, id: &Id, answer: Result<Payload, ErrorObject>) {
+        // Of an error with the id null nobody knows what it is about, unless a request had that id.
+        if let (true, Err(error)) = (id.is_null(), &answer)
+            && !self.way(super::other(self.from)).open.contains_key(id)
+        {
+            let what = format!("could not read something that it was sent: error {}", error.code);
+            return self.found(r::PEER_REJECTED, what, None);
+        }
+        let Some(open) = self.settle(id) else { return };
+        let Some(method) = open.method.known().filter(|_| !self.foreign) else { return };
+        match (self.from, answer) {
+            (Side::Agent, answer) => self.agent_answered(id, method, &open, answer),
+            (Side::Client, Ok(result)) => self.client_answered(id, method, &open, &result),
+            // A refused permission request is over, too.
+            (Side::Client, Err(_)) if method == Method::SessionRequestPermission => {
+                self.permission_answered(id, &Open { cancelled: true, ..open }, None);
+            }
+            (Side::Client, Err(_)) => {}
+        }
+    }
+
+    fn agent_answered(&mut self, id: &Id, method: Method, open: &Open, answer: Result<Payload, ErrorObject>) {
+        let session = open.session.as_deref();
+        match (method, answer) {
+            (Method::Initialize, Ok(result)) => self.initialized(&result),
+            (Method::Initialize, Err(_)) => self.handshake = Handshake::Not,
+            (Method::SessionNew | Method::SessionLoad | Method::SessionResume | Method::SessionFork, Ok(result)) => {
+                self.opened(method, session, &result.get().unwrap_or_default())
+            }
+            (Method::SessionLoad | Method::SessionResume, Err(_)) => self.not_opened(session),
+            (Method::SessionClose, Ok(_)) => {
+                if let Some(session) = session {
+                    self.closed(session);
+                }
+            }
+            (Method::SessionPrompt, Ok(result)) => {
+                let result: Value = result.get().unwrap_or_default();
+                let reason = result["stopReason"].as_str();
+                if reason.is_none() {
+                    self.found(r::BAD_RESULT, "the answer to `session/prompt` has no `stopReason`", None);
+                }
+                // Without one it is over all the same.
+                self.turn_ended(id, session.unwrap_or_default(), reason.ok_or(-32800));
+            }
+            (Method::SessionPrompt, Err(error)) => self.turn_ended(id, session.unwrap_or_default(), Err(error.code)),
+            _ => {}
+        }
+    }
+
+    fn initialized(&mut self, result: &Payload) {
+        self.handshake = Handshake::Done;
+        self.of_agent = Capabilities::of_agent(result);
+        let result: Value = result.get().unwrap_or_default();
+        match result["protocolVersion"].as_u64() {
+            None => self.found(r::BAD_RESULT, "`protocolVersion` of the answer must be a whole number", None),
+            Some(version) => self.foreign = version != 1,
+        }
+        let prompt = &result["agentCapabilities"]["promptCapabilities"];
+        for (capability, kind) in [("image", "image"), ("audio", "audio"), ("embeddedContext", "resource")] {
+            if prompt[capability] == true {
+                self.content.insert(kind);
+            }
+        }
+        let methods = result["authMethods"].as_array();
+        self.auth_methods =
+            Some(methods.into_iter().flatten().filter_map(|method| method["id"].as_str().map(str::to_owned)).collect());
+    }
+
+    fn client_answered(&mut self, id: &Id, method: Method, open: &Open, result: &Payload) {
+        let read: Value = result.get().unwrap_or_default();
+        match method {
+            Method::SessionRequestPermission => match permission_outcome(result) {
+                Some(PermissionOutcome::Selected(option)) => {
+                    let asked: Value = open.params.get().unwrap_or_default();
+                    let offered = asked["options"].as_array();
+                    if !offered.into_iter().flatten().any(|offered| offered["optionId"] == *option) {
+                        let what = format!("option {option:?} was not offered");
+                        self.found(r::OPTION_NOT_OFFERED, what, Some(open.line));
+                    }
+                    self.permission_answered(id, open, Some(&option));
+                }
+                Some(PermissionOutcome::Cancelled) => self.permission_answered(id, open, None),
+                Some(PermissionOutcome::Unknown(_)) | None => {
+                    self.found(r::BAD_RESULT, "the answer to a permission request has no outcome", Some(open.line));
+                    self.permission_answered(id, &Open { cancelled: true, ..open.clone() }, None);
+                }
+            },
+            Method::TerminalCreate => match read["terminalId"].as_str() {
+                Some(terminal) => drop(self.terminals.insert(terminal.to_owned())),
+                None => self.found(r::BAD_RESULT, "the answer to `terminal/create` names no terminal", None),
+            },
+            Method::FsReadTextFile if !read["content"].is_string() => {
+                self.found(r::BAD_RESULT, "the answer to `fs/read_text_file` has no `content`", None);
+            }
+            _ => {}
+        }
+    }
+}
