@@ -51,6 +51,16 @@ impl Turn {
         &self.token
     }
 
+    /// Inserts the prompt into its session under this id, in version 2: see
+    /// [`Connection::insert_prompt`](acp_core::Connection::insert_prompt).
+    ///
+    /// # Errors
+    ///
+    /// The id is empty, or the user's message has no room at present.
+    pub fn insert(&self, message: &str) -> Result<Delivery, CommandError> {
+        self.agent.with(|conn, now| conn.insert_prompt(self.turn, message, now))
+    }
+
     /// Reports progress, once there is room for it.
     ///
     /// # Errors

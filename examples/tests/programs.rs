@@ -54,3 +54,56 @@ fn a_terminal_is_really_served_and_ends_with_its_turn() {
     assert_eq!(lines(&said).last().map(|event| event["stopReason"].clone()), Some("cancelled".into()));
     assert!(said.status.success());
 }
+
+#[test]
+fn both_versions_of_the_protocol_tell_the_same_turns() {
+    let of = |version: &str, prompts: &[&str]| {
+        let mut arguments = vec!["--protocol", version, "--permission", "allow"];
+        for prompt in prompts {
+            arguments.extend(["--prompt", prompt]);
+        }
+        arguments.extend(["--", AGENT]);
+        let said = run(DRIVE, &arguments);
+        let events = lines(&said);
+        assert_eq!(events[0]["protocolVersion"].to_string(), version, "{events:?}");
+        let told = |event: &serde_json::Value| {
+            let said = |name: &str| event[name].as_str().map(str::to_owned);
+            match event["ev"].as_str()? {
+                "update" => said("text"),
+                "permission" => Some(event["answer"].to_string()),
+                "stop" => Some(format!("{} {}", event["prompt"], event["stopReason"])),
+                "error" => Some(format!("{} {}", event["prompt"], event["code"])),
+                _ => None,
+            }
+        };
+        (events.iter().filter_map(told).collect::<Vec<_>>(), said.status.code())
+    };
+    let prompts = ["echo é", "tool", "permission", "stop refusal", "error 1234", "stream 3"];
+    let (first, second) = (of("1", &prompts), of("2", &prompts));
+    assert_eq!(first, second);
+    assert_eq!(first.0.len(), 12, "{first:?}");
+    assert_eq!(first.1, Some(3), "one of the prompts failed");
+}
+
+#[test]
+fn a_turn_of_version_2_is_cancelled_and_the_next_one_runs() {
+    let said = run(
+        DRIVE,
+        &[
+            "--protocol",
+            "2",
+            "--cancel-after-updates",
+            "3",
+            "--prompt",
+            "stream 1000 5",
+            "--prompt",
+            "echo on",
+            "--",
+            AGENT,
+        ],
+    );
+    let events = lines(&said);
+    let stops: Vec<_> = events.iter().filter_map(|event| event["stopReason"].as_str()).collect();
+    assert_eq!(stops, ["cancelled", "end_turn"]);
+    assert!(said.status.success());
+}

@@ -252,14 +252,13 @@ fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
 pub(super) fn initialized<'a>(result: &Payload) -> Event<'a> {
     let result: Value = result.get().unwrap_or_default();
     let methods = result.get("authMethods").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let ids = methods.iter().filter_map(|method| method.get("id")?.as_str());
+    let ids = methods.iter().filter_map(|method| method.get("id").or_else(|| method.get("methodId"))?.as_str());
+    let part = |v1: &str, v2: &str| result.get(v1).or_else(|| result.get(v2)).cloned();
     Event::Initialized {
         protocol_version: result.get("protocolVersion").and_then(Value::as_u64).unwrap_or_default(),
-        agent_capabilities: result
-            .get("agentCapabilities")
-            .cloned()
+        agent_capabilities: part("agentCapabilities", "capabilities")
             .unwrap_or_else(|| Value::Object(Default::default())),
-        agent_info: result.get("agentInfo").cloned().unwrap_or_default(),
+        agent_info: part("agentInfo", "info").unwrap_or_default(),
         auth_methods: ids.map(str::to_owned).collect(),
     }
 }

@@ -99,6 +99,10 @@ async fn drive(plan: &Plan, mut out: Output) -> u8 {
     command.args(arguments).current_dir(&plan.cwd);
     let mut config = widened(Config::client());
     config.offer = Some(plan.protocol);
+    if plan.protocol > 1 {
+        // Asked for, not forced: an older agent answers with version 1, and the run goes on in it.
+        config.versions = [1, 2].into_iter().collect();
+    }
     // A cancel that the agent never confirms is a request that times out, like any other here.
     config.stop_confirm = Some(plan.timeout);
     // At the end nobody here has much to say any more.

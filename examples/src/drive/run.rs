@@ -73,7 +73,9 @@ impl<'a> Run<'a> {
     pub(super) async fn all(&mut self) -> Result<(), Over> {
         self.initialize().await?;
         if let Some(method) = &self.plan.auth {
-            let Some(_) = self.request("authenticate", json!({ "methodId": method }), method).await? else {
+            let v2 = self.speaks_v2();
+            let name = if v2 { "auth/login" } else { "authenticate" };
+            let Some(_) = self.request(name, json!({ "methodId": method }), method).await? else {
                 return Err(Over);
             };
             self.show(&Event::Auth { ok: true });
@@ -91,13 +93,18 @@ impl<'a> Run<'a> {
     }
 
     async fn initialize(&mut self) -> Result<(), Over> {
-        let mut params = json!({
-            "clientCapabilities": {
-                "fs": { "readTextFile": self.plan.fs, "writeTextFile": self.plan.fs },
-                "terminal": self.plan.terminal,
-            },
-        });
-        params["clientInfo"] = json!({ "name": "drive", "title": "Drive", "version": env!("CARGO_PKG_VERSION") });
+        let info = json!({ "name": "drive", "title": "Drive", "version": env!("CARGO_PKG_VERSION") });
+        // The shape is that of the version which is asked for. Version 2 has no files and terminals of the client's.
+        let params = match self.plan.protocol {
+            0..=1 => json!({
+                "clientCapabilities": {
+                    "fs": { "readTextFile": self.plan.fs, "writeTextFile": self.plan.fs },
+                    "terminal": self.plan.terminal,
+                },
+                "clientInfo": info,
+            }),
+            _ => json!({ "capabilities": {}, "info": info }),
+        };
         let version = format!("protocol version {}", self.plan.protocol);
         self.show(&Event::Sent { method: "initialize", about: &version });
         let sent = self.client.with(|conn, now| conn.initialize(&payload(params), now));
@@ -117,6 +124,11 @@ impl<'a> Run<'a> {
         let with_id = |id: &str| json!({ "sessionId": id, "cwd": self.plan.cwd, "mcpServers": [] });
         let (method, params) = match &self.plan.opening {
             Opening::New => ("session/new", place),
+            Opening::Load(id) if self.speaks_v2() => {
+                let mut params = with_id(id);
+                params["replayFrom"] = json!({ "type": "start" });
+                ("session/resume", params)
+            }
             Opening::Load(id) => ("session/load", with_id(id)),
             Opening::Resume(id) => ("session/resume", with_id(id)),
         };
@@ -138,6 +150,10 @@ impl<'a> Run<'a> {
             self.request("session/set_mode", json!({ "sessionId": id, "modeId": mode }), mode).await?;
         }
         Ok(())
+    }
+
+    fn speaks_v2(&self) -> bool {
+        self.client.with(|conn, _| conn.version()) == Some(2)
     }
 
     async fn request(&mut self, method: &str, params: serde_json::Value, about: &str) -> Result<Option<Answer>, Over> {

@@ -5,6 +5,7 @@
 //! own.
 
 mod commands;
+mod dialect;
 mod services;
 mod store;
 mod talk;
@@ -23,6 +24,7 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use self::{
+    dialect::{AUTH_METHOD, Dialect},
     store::{Mode, Store},
     talk::Talk,
 };
@@ -30,9 +32,6 @@ use crate::{
     shape::{internal, invalid_params, no_such_session, payload, widened},
     trace::{Recorder, Tap},
 };
-
-/// The one way to log in.
-const AUTH_METHOD: &str = "interop-token";
 
 /// What the agent is told on its command line.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +59,7 @@ pub async fn serve(options: Options) -> ExitCode {
         store: Arc::default(),
         locked: options.require_auth,
         require_auth: options.require_auth,
-        forms: false,
+        dialect: Dialect::default(),
     };
     let mut terminated = pin!(acp_tokio::terminated());
     let mut terminating = false;
@@ -92,7 +91,9 @@ pub async fn serve(options: Options) -> ExitCode {
 /// The connection on stdio, its driver at work, with a recorder in between if what passes is to be written down.
 fn start(trace: Option<Recorder>) -> Result<Parts<Agent, JoinHandle<CloseReason>>, String> {
     let (reader, writer) = acp_tokio::stdio().map_err(|why| format!("stdio cannot be used: {why}"))?;
-    let config = widened(Config::agent());
+    let mut config = widened(Config::agent());
+    // Version 2 is a preview: a client has to ask for it.
+    config.versions = [1, 2].into_iter().collect();
     let wrong = |why| format!("configuration: {why}");
     Ok(match trace {
         None => {
@@ -115,21 +116,21 @@ struct Host {
     /// Nobody has logged in yet, and somebody must.
     locked: bool,
     require_auth: bool,
-    /// The client shows forms.
-    forms: bool,
+    dialect: Dialect,
 }
 
 impl Host {
     fn act(&mut self, action: AgentAction) {
         match action {
-            AgentAction::Initialize { ticket, params, .. } => self.initialize(ticket, &params),
-            AgentAction::SessionRequested { ticket, method, session, params, .. } => {
-                if let Err((ticket, error)) = self.open(ticket, method, session, &params) {
+            AgentAction::Initialize { ticket, version, .. } => self.initialize(ticket, version),
+            AgentAction::SessionRequested { ticket, method, session, replay, params } => {
+                if let Err((ticket, error)) = self.open(ticket, method, session, replay, &params) {
                     self.agent.reject_session(ticket, &error);
                 }
             }
             AgentAction::Prompt { ticket, params } => {
-                let talk = Talk::new(self.agent.clone(), self.agent.turn(ticket), Arc::clone(&self.store), self.forms);
+                let talk =
+                    Talk::new(self.agent.clone(), self.agent.turn(ticket), Arc::clone(&self.store), self.dialect);
                 tokio::spawn(commands::run(talk, params));
             }
             // Its turns are over, and there is nothing else to release: the history stays and can be loaded.
@@ -148,24 +149,9 @@ impl Host {
         }
     }
 
-    fn initialize(&mut self, ticket: InitializeTicket, params: &Payload) {
-        let client: Initialize = params.get().unwrap_or_default();
-        self.forms = client.capabilities.elicitation.is_some_and(|elicitation| elicitation.form.is_some());
-        let auth_methods = match self.require_auth {
-            true => json!([{ "id": AUTH_METHOD, "name": "Token", "description": "Any client may have it." }]),
-            false => json!([]),
-        };
-        let mut result = json!({
-            "agentInfo": { "name": "echo_agent", "title": "Echo", "version": env!("CARGO_PKG_VERSION") },
-            "agentCapabilities": {
-                "loadSession": true,
-                "sessionCapabilities": { "list": {}, "resume": {}, "close": {}, "delete": {} },
-            },
-            "authMethods": auth_methods,
-        });
-        if self.require_auth {
-            result["agentCapabilities"]["auth"] = json!({ "logout": {} });
-        }
+    fn initialize(&mut self, ticket: InitializeTicket, version: u16) {
+        self.dialect = Dialect::of(version);
+        let result = self.dialect.initialized(self.require_auth);
         if let Err(Refused { ticket, why }) = self.agent.accept_initialize(ticket, &payload(result)) {
             self.agent.with(|conn, now| conn.reject_initialize(ticket, &internal(why), now));
         }
@@ -177,6 +163,7 @@ impl Host {
         ticket: SessionTicket,
         method: Method,
         session: Option<SessionKey>,
+        replay: bool,
         params: &Payload,
     ) -> Result<(), (SessionTicket, ErrorObject)> {
         if self.locked {
@@ -204,12 +191,16 @@ impl Host {
                 return Err((ticket, ErrorObject::new(code::METHOD_NOT_FOUND, why)));
             }
         };
-        let mut result = json!({ "modes": self.store.modes(&id) });
+        let mut result = match self.dialect {
+            Dialect::V1 => json!({ "modes": self.store.modes(&id) }),
+            // It has no modes.
+            Dialect::V2 => json!({}),
+        };
         if method == Method::SessionNew {
             result["sessionId"] = json!(id);
         }
         // Only loading brings the history back, and all of it comes before the answer.
-        let history = if method == Method::SessionLoad { self.store.history(&id) } else { Vec::new() };
+        let history = if replay { self.store.history(&id, self.dialect) } else { Vec::new() };
         let agent = self.agent.clone();
         let accept = move |ticket| {
             if let Err(Refused { ticket, why }) = agent.accept_session(ticket, &payload(result)) {
@@ -240,12 +231,16 @@ impl Host {
         }
         let asked: Asked = params.get().map_err(|why| invalid_params(why.to_string()))?;
         match method.known() {
-            Some(Method::Authenticate) if self.require_auth && asked.method_id.as_deref() == Some(AUTH_METHOD) => {
+            Some(Method::Authenticate | Method::AuthLogin)
+                if self.require_auth && asked.method_id.as_deref() == Some(AUTH_METHOD) =>
+            {
                 self.locked = false;
                 Ok(Payload::EMPTY)
             }
-            Some(Method::Authenticate) => Err(invalid_params("`methodId` must be one of the advertised auth methods")),
-            Some(Method::Logout) => {
+            Some(Method::Authenticate | Method::AuthLogin) => {
+                Err(invalid_params("`methodId` must be one of the advertised auth methods"))
+            }
+            Some(Method::Logout | Method::AuthLogout) => {
                 self.locked = self.require_auth;
                 Ok(Payload::EMPTY)
             }
@@ -266,23 +261,6 @@ impl Host {
             _ => Err(ErrorObject::new(code::METHOD_NOT_FOUND, format!("`{method}` is not served here"))),
         }
     }
-}
-
-/// What is read of `initialize`; what cannot be read is not offered.
-#[derive(Default, Deserialize)]
-struct Initialize {
-    #[serde(default, rename = "clientCapabilities")]
-    capabilities: ClientCapabilities,
-}
-
-#[derive(Default, Deserialize)]
-struct ClientCapabilities {
-    elicitation: Option<Elicitation>,
-}
-
-#[derive(Deserialize)]
-struct Elicitation {
-    form: Option<serde::de::IgnoredAny>,
 }
 
 /// What is read of a request to open a session.

@@ -105,10 +105,6 @@ pub(super) async fn elicit(talk: &Talk) -> Result<(), Halt> {
         #[serde(borrow)]
         content: Option<&'a RawValue>,
     }
-    // The core knows only that the client can elicit somehow, not that it shows forms.
-    if !talk.forms {
-        return Err(Halt::Unsupported);
-    }
     let form: Value = json!({
         "mode": "form",
         "message": "What shall I call you?",

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::shape::chunk;
+use super::dialect::Dialect;
 
 /// Sessions kept; another is refused until one is deleted.
 const SESSIONS: usize = 16_384;
@@ -55,8 +55,18 @@ struct Sessions {
 struct Session {
     cwd: String,
     mode: Mode,
-    /// The kind of chunk a message is replayed as, and its text.
-    messages: std::collections::VecDeque<(&'static str, String)>,
+    messages: std::collections::VecDeque<Message>,
+    /// How many messages there ever were.
+    last: u64,
+}
+
+/// Something that was said.
+#[derive(Debug)]
+struct Message {
+    id: String,
+    /// The kind of chunk it is replayed as.
+    who: &'static str,
+    text: String,
 }
 
 /// Who said it.
@@ -113,28 +123,34 @@ impl Store {
         })
     }
 
-    /// Keeps what was said. Pieces of one message are put together again.
-    pub(super) fn record(&self, id: &str, who: &'static str, text: &str) {
+    /// Keeps what was said, and gives the id of its message. Pieces of one message are put together again.
+    pub(super) fn record(&self, id: &str, who: &'static str, text: &str) -> String {
         let mut sessions = self.lock();
-        let Some(session) = sessions.by_id.get_mut(id) else { return };
+        let Some(session) = sessions.by_id.get_mut(id) else { return format!("{id}-gone") };
         match session.messages.back_mut() {
-            Some((last, message)) if *last == who && who == AGENT => add(message, text),
+            Some(last) if last.who == who && who == AGENT => {
+                add(&mut last.text, text);
+                last.id.clone()
+            }
             _ => {
-                let mut message = String::new();
-                add(&mut message, text);
-                session.messages.push_back((who, message));
+                session.last += 1;
+                let mut message = Message { id: format!("message-{}", session.last), who, text: String::new() };
+                add(&mut message.text, text);
+                let id = message.id.clone();
+                session.messages.push_back(message);
                 if session.messages.len() > MESSAGES {
                     session.messages.pop_front();
                 }
+                id
             }
         }
     }
 
     /// What was said, as the updates that say it again.
-    pub(super) fn history(&self, id: &str) -> Vec<Value> {
+    pub(super) fn history(&self, id: &str, dialect: Dialect) -> Vec<Value> {
         let sessions = self.lock();
         let messages = sessions.by_id.get(id).into_iter().flat_map(|session| &session.messages);
-        messages.map(|(who, text)| chunk(who, text)).collect()
+        messages.map(|Message { id, who, text }| dialect.chunk(who, id, text)).collect()
     }
 }
 

@@ -8,8 +8,11 @@ use acp_core::{Agent, CommandError, Delivery, ErrorObject, Outcome, Payload, Res
 use acp_tokio::{Handle, Turn};
 use serde_json::Value;
 
-use super::store::{AGENT, Mode, Store, USER};
-use crate::shape::{chunk, internal, payload};
+use super::{
+    dialect::Dialect,
+    store::{AGENT, Mode, Store, USER},
+};
+use crate::shape::{internal, payload};
 
 /// Why a command ends before its own end.
 #[derive(Debug)]
@@ -30,14 +33,13 @@ pub(super) struct Talk {
     store: Arc<Store>,
     /// The session's id on the wire.
     id: String,
-    /// The client shows forms.
-    pub(super) forms: bool,
+    pub(super) dialect: Dialect,
 }
 
 impl Talk {
-    pub(super) fn new(agent: Handle<Agent>, turn: Turn, store: Arc<Store>, forms: bool) -> Self {
+    pub(super) fn new(agent: Handle<Agent>, turn: Turn, store: Arc<Store>, dialect: Dialect) -> Self {
         let id = agent.session_id(turn.session()).unwrap_or_default();
-        Self { agent, turn, store, id, forms }
+        Self { agent, turn, store, id, dialect }
     }
 
     pub(super) const fn agent(&self) -> &Handle<Agent> {
@@ -52,16 +54,17 @@ impl Talk {
         self.store.mode(&self.id) == Some(Mode::Loud)
     }
 
-    /// Keeps what the user said.
+    /// Keeps what the user said: from here on it has its place in the session.
     pub(super) fn heard(&self, text: &str) {
-        self.store.record(&self.id, USER, text);
+        let message = self.store.record(&self.id, USER, text);
+        // Refused only while the client does not read; then the core inserts it under an id of its own.
+        let _ = self.turn.insert(&message);
     }
 
     /// Sends one piece of the answer.
     pub(super) async fn say(&self, text: &str) -> Result<(), Halt> {
-        self.report(chunk(AGENT, text)).await?;
-        self.store.record(&self.id, AGENT, text);
-        Ok(())
+        let message = self.store.record(&self.id, AGENT, text);
+        self.report(self.dialect.chunk(AGENT, &message, text)).await
     }
 
     /// Sends an update, once there is room for it.
@@ -120,7 +123,7 @@ pub(super) fn answer(method: &str, resolved: Resolved) -> Result<Payload, Halt> 
 /// Why a question to the client was not sent.
 pub(super) fn refused(method: &str, why: CommandError) -> Halt {
     match why {
-        CommandError::NotOffered(_) => Halt::Unsupported,
+        CommandError::NotOffered(_) | CommandError::Unsupported { .. } => Halt::Unsupported,
         CommandError::TurnOver => Halt::Cancelled,
         why => Halt::Failed(internal(format!("`{method}` was not sent: {why}"))),
     }

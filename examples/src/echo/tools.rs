@@ -9,7 +9,7 @@ use acp_core::wire::{PermissionOutcome, ToolCallStatus, permission_outcome};
 use serde_json::json;
 
 use super::talk::{Halt, Talk};
-use crate::shape::{text_block, tool_call, tool_status};
+use crate::shape::{text_block, tool_status};
 
 const TITLE: &str = "Edit a file";
 const PATH: &str = "/tmp/echo.txt";
@@ -36,7 +36,7 @@ pub(super) async fn permission(talk: &Talk) -> Result<(), Halt> {
 async fn announce(talk: &Talk) -> Result<String, Halt> {
     static LAST: AtomicU64 = AtomicU64::new(0);
     let id = format!("call-{}", LAST.fetch_add(1, Ordering::Relaxed) + 1);
-    talk.report(tool_call(&id, TITLE)).await?;
+    talk.report(talk.dialect.tool_call(&id, TITLE)).await?;
     Ok(id)
 }
 
@@ -44,7 +44,7 @@ async fn announce(talk: &Talk) -> Result<String, Halt> {
 async fn finished(talk: &Talk, id: &str, call: impl Future<Output = Result<(), Halt>>) -> Result<(), Halt> {
     let how = call.await;
     if how.is_err() {
-        talk.report_now(tool_status(id, &ToolCallStatus::Failed));
+        talk.report_now(tool_status(id, &talk.dialect.cut_short()));
     }
     how
 }
@@ -52,14 +52,12 @@ async fn finished(talk: &Talk, id: &str, call: impl Future<Output = Result<(), H
 /// Whether the client permits it. Nothing fails open: an option that was not offered, an error and an answer that cannot
 /// be read all mean no.
 async fn ask(talk: &Talk, id: &str) -> Result<bool, Halt> {
-    let request = json!({
-        "toolCall": { "toolCallId": id, "title": TITLE, "kind": "edit", "status": "pending" },
-        "options": [
-            { "optionId": "allow", "name": "Allow", "kind": "allow_once" },
-            { "optionId": "allow-always", "name": "Always allow", "kind": "allow_always" },
-            { "optionId": "reject", "name": "Reject", "kind": "reject_once" },
-        ],
-    });
+    let options = json!([
+        { "optionId": "allow", "name": "Allow", "kind": "allow_once" },
+        { "optionId": "allow-always", "name": "Always allow", "kind": "allow_always" },
+        { "optionId": "reject", "name": "Reject", "kind": "reject_once" },
+    ]);
+    let request = talk.dialect.permission(id, TITLE, options);
     let outcome = match talk.ask("session/request_permission", request, None).await {
         Ok(answer) => permission_outcome(&answer),
         Err(Halt::Failed(_)) => None,
@@ -80,7 +78,7 @@ async fn work(talk: &Talk, id: &str) -> Result<(), Halt> {
     let mut done = tool_status(id, &ToolCallStatus::Completed);
     done["content"] = json!([
         { "type": "content", "content": text_block("Wrote one line.") },
-        { "type": "diff", "path": PATH, "oldText": "before\n", "newText": "after\n" },
+        talk.dialect.diff(PATH),
     ]);
     talk.report(done).await
 }
