@@ -281,7 +281,10 @@ fn a_method_that_nobody_knows() {
 
 #[test]
 fn a_stop_reason_that_is_not_of_the_protocol() {
-    planted(&[PROMPT, &ENDED.replace("end_turn", "done")], 6, "stop-reason", Side::Agent);
+    // The second is one of version 2.
+    for other in ["done", "error"] {
+        planted(&[PROMPT, &ENDED.replace("end_turn", other)], 6, "stop-reason", Side::Agent);
+    }
     planted(&[PROMPT, r#"< {"jsonrpc":"2.0","id":2,"result":{}}"#], 6, "bad-result", Side::Agent);
 }
 

@@ -3,18 +3,24 @@
 use core::time::Duration;
 use std::{ffi::OsString, path::PathBuf};
 
+use super::presets;
 use acp_core::{Payload, wire::PermissionOptionKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, ValueEnum, error::ErrorKind};
 
-/// Drives an ACP agent: opens sessions, prompts, decides permissions, cancels, and shows what happens.
+/// Drives an ACP agent: a chat for people, events for programs.
 ///
-/// Without arguments it shows a demonstration against the agent it brings along. With a command it runs that agent and
-/// prints events, one JSON object a line (on a terminal and without prompts: a transcript).
+/// Without arguments it shows a demonstration against the agent it brings along. With an agent, on a terminal and without
+/// prompts, it is a chat; otherwise it opens sessions, prompts, decides permissions, cancels as the flags say, and prints
+/// events, one JSON object a line.
 ///
 /// Exit code: 0 all well; 1 nobody reads stdout; 2 usage; 3 the agent answered an error, or a version that is not spoken here; 4 a request timed
 /// out; 5 the agent could not be started, exited, or closed its stdout. The highest one wins.
 #[derive(Debug, Parser)]
-#[command(version, override_usage = "drive\n       drive [FLAGS] -- AGENT_PROGRAM [ARGS…]")]
+#[command(
+    version,
+    override_usage = "drive\n       drive [FLAGS] AGENT [-- ARGS…]\n       drive [FLAGS] -- AGENT_PROGRAM [ARGS…]",
+    after_help = after_help()
+)]
 struct Args {
     /// A prompt; repeatable, they run one after the other in each session
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -74,9 +80,17 @@ struct Args {
     /// Print events as JSON also on a terminal
     #[arg(long)]
     json: bool,
-    /// The agent and its arguments
-    #[arg(last = true, required = true, value_name = "AGENT")]
-    agent: Vec<OsString>,
+    /// An agent by name, or its program
+    #[arg(value_name = "AGENT", required_unless_present = "command")]
+    agent: Option<OsString>,
+    /// The agent's program and its arguments; behind the name of an agent: more arguments
+    #[arg(last = true, value_name = "ARGS")]
+    command: Vec<OsString>,
+}
+
+fn after_help() -> String {
+    let names: Vec<_> = presets::ALL.iter().map(|preset| preset.name).collect();
+    format!("Agents that are known by name: {}", names.join(", "))
 }
 
 /// What permissions are answered with.
@@ -126,6 +140,8 @@ pub(super) struct CancelPlan {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) agent: Vec<OsString>,
+    /// How one gets the agent, if it is one that is known by name.
+    pub(super) install: Option<&'static str>,
     /// Absolute, and free of links.
     pub(super) cwd: PathBuf,
     pub(super) sessions: usize,
@@ -174,8 +190,16 @@ pub(super) fn parse() -> Result<Plan, clap::Error> {
     }
     let cwd = args.cwd.unwrap_or_else(|| PathBuf::from("."));
     let timeout = Duration::try_from_secs_f64(args.timeout).ok().filter(|timeout| !timeout.is_zero());
+    let preset = args.agent.as_ref().and_then(|name| presets::named(name.to_str()?));
+    let agent = match (preset, args.agent) {
+        (Some(preset), _) => {
+            preset.command(args.command).map_err(|why| usage(format!("this program cannot find itself: {why}")))?
+        }
+        (None, program) => program.into_iter().chain(args.command).collect(),
+    };
     Ok(Plan {
-        agent: args.agent,
+        agent,
+        install: preset.map(|preset| preset.install),
         cwd: cwd.canonicalize().map_err(|why| usage(format!("--cwd {}: {why}", cwd.display())))?,
         sessions: args.sessions,
         json: args.json || !prompts.is_empty(),
@@ -215,6 +239,7 @@ pub(super) fn demonstration() -> std::io::Result<Plan> {
     let prompts = ["stream 6 120", "permission", "stream 1000000 0", "echo A cancel ends a turn, not the session."];
     Ok(Plan {
         agent: vec![std::env::current_exe()?.into(), super::AS_AGENT.into()],
+        install: None,
         cwd: std::env::current_dir()?.canonicalize()?,
         sessions: 1,
         prompts: prompts.map(str::to_owned).into(),

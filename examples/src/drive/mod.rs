@@ -5,8 +5,10 @@
 //! at once, because everything it waits for is an action, or a time.
 
 mod args;
+mod chat;
 mod events;
 mod files;
+mod presets;
 mod run;
 mod services;
 mod session;
@@ -17,6 +19,7 @@ mod turns;
 use core::time::Duration;
 use std::{
     io::{self, IsTerminal as _},
+    path::Path,
     process::ExitCode,
 };
 
@@ -36,6 +39,9 @@ const AS_AGENT: &str = "__echo-agent";
 
 /// How long an agent may take to go, once its stdin is closed; and then once it was told to.
 const GRACE: Grace = Grace { stdin: Duration::from_millis(1500), terminate: Duration::from_millis(300) };
+
+/// How many lines of its stderr are shown of an agent that is gone.
+const LAST_WORDS: usize = 20;
 
 /// How long the end of everything may take, the steps of [`GRACE`] included; then the agent is killed.
 const END: Duration = Duration::from_secs(4);
@@ -73,6 +79,9 @@ pub async fn main() -> ExitCode {
             }
         },
     };
+    if !demonstration && !plan.json && chat::is_possible() {
+        return talk(&plan).await.into();
+    }
     let out = match demonstration || (!plan.json && io::stdout().is_terminal()) {
         true => Output::transcript(demonstration),
         false => Output::Json,
@@ -80,23 +89,96 @@ pub async fn main() -> ExitCode {
     drive(&plan, out).await.into()
 }
 
-/// Starts the agent, with a recorder in between if what passes is to be written down.
-fn start(command: Command, config: Config, plan: &Plan) -> io::Result<(Handle<Client>, Actions<Client>, Running)> {
-    let Some((file, text)) = &plan.trace else { return acp_tokio::launch(command, config, GRACE) };
-    let program = concat!("drive ", env!("CARGO_PKG_VERSION"));
-    let recorder = Recorder::create(file, Side::Client, program, *text)
-        .map_err(|why| io::Error::new(why.kind(), format!("the trace {}: {why}", file.display())))?;
-    acp_tokio::launch_through(command, config, GRACE, |pipes| {
-        let reader = Tap::new(pipes.stdout, Side::Agent, recorder.clone());
-        (reader, Tap::new(pipes.stdin, Side::Client, recorder))
-    })
+const PROGRAM: &str = concat!("drive ", env!("CARGO_PKG_VERSION"));
+
+fn start_trace(recorder: &Recorder, file: &Path, text: bool) -> io::Result<()> {
+    let told = |why: io::Error| io::Error::new(why.kind(), format!("the trace {}: {why}", file.display()));
+    recorder.start(file, Side::Client, PROGRAM, text).map_err(told)
+}
+
+/// Starts the agent, with a recorder in between if there is one.
+fn start(
+    plan: &Plan,
+    config: Config,
+    recorder: Option<&Recorder>,
+) -> io::Result<(Handle<Client>, Actions<Client>, Running)> {
+    let (program, arguments) = plan.agent.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&plan.cwd);
+    if let (Some((file, text)), Some(recorder)) = (&plan.trace, recorder) {
+        start_trace(recorder, file, *text)?;
+    }
+    let missing = |why: io::Error| match (why.kind(), plan.install) {
+        (io::ErrorKind::NotFound, install) => {
+            let install = install.map(|install| format!(" ({install})")).unwrap_or_default();
+            io::Error::new(why.kind(), format!("there is no program {}{install}", program.display()))
+        }
+        _ => why,
+    };
+    let started = match recorder {
+        None => acp_tokio::launch(command, config, GRACE),
+        Some(recorder) => acp_tokio::launch_through(command, config, GRACE, |pipes| {
+            let reader = Tap::new(pipes.stdout, Side::Agent, recorder.clone());
+            (reader, Tap::new(pipes.stdin, Side::Client, recorder.clone()))
+        }),
+    };
+    started.map_err(missing)
+}
+
+/// A chat, from the start of the agent until nothing is left of it. Gives the exit code.
+async fn talk(plan: &Plan) -> u8 {
+    let mut config = widened(Config::client());
+    config.offer = Some(plan.protocol);
+    // A person decides how long is too long.
+    config.stop_confirm = None;
+    config.drain = Duration::from_millis(200);
+    let recorder = Recorder::idle();
+    let (client, actions, running) = match start(plan, config, Some(&recorder)) {
+        Ok(started) => started,
+        Err(why) => {
+            eprintln!("drive: {why}");
+            return exit::GONE;
+        }
+    };
+    let mut terminal = match chat::Terminal::open() {
+        Ok(terminal) => terminal,
+        Err(why) => {
+            eprintln!("drive: no chat on this terminal: {why}");
+            return exit::OURS;
+        }
+    };
+    let mut ending = tokio::spawn(running.run());
+    let chat = chat::Chat::new(plan, client.clone(), actions, &mut terminal, recorder);
+    let over = tokio::select! {
+        over = chat.run() => over,
+        () = acp_tokio::terminated() => chat::Over { code: exit::INTERRUPTED, kill: false, session: None },
+    };
+    terminal.close();
+    client.close();
+    if over.kill {
+        // Dropping what runs it kills its group.
+        ending.abort();
+    }
+    let ended = tokio::time::timeout(END, &mut ending).await;
+    if over.code == exit::GONE
+        && let Ok(Ok(Ok(ended))) = &ended
+    {
+        let how = ended.status.map_or_else(|| "it hangs".to_owned(), |status| status.to_string());
+        eprintln!("drive: the agent is gone: {how}");
+        let lines: Vec<_> = ended.stderr.lines().collect();
+        for line in lines.iter().skip(lines.len().saturating_sub(LAST_WORDS)) {
+            eprintln!("  {line}");
+        }
+    }
+    if let Some(session) = over.session.filter(|_| over.code == exit::GONE) {
+        eprintln!("drive: --load {session} or --resume {session} goes on, if the agent has kept it");
+    }
+    over.code
 }
 
 /// One run, from the start of the agent until nothing is left of it. Gives the exit code.
 async fn drive(plan: &Plan, mut out: Output) -> u8 {
-    let Some((program, arguments)) = plan.agent.split_first() else { return exit::USAGE };
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(&plan.cwd);
+    let recorder = plan.trace.as_ref().map(|_| Recorder::idle());
     let mut config = widened(Config::client());
     config.offer = Some(plan.protocol);
     if plan.protocol > 1 {
@@ -107,7 +189,7 @@ async fn drive(plan: &Plan, mut out: Output) -> u8 {
     config.stop_confirm = Some(plan.timeout);
     // At the end nobody here has much to say any more.
     config.drain = Duration::from_millis(200);
-    let (client, actions, running) = match start(command, config, plan) {
+    let (client, actions, running) = match start(plan, config, recorder.as_ref()) {
         Ok(started) => started,
         Err(why) => {
             let _ = out.show(&Event::Closed { r#where: "start", reason: why.to_string() });

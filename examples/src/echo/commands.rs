@@ -13,7 +13,7 @@ use crate::shape::{LINE, invalid_params, prompt_text};
 
 /// What is said to a prompt that is none of the commands.
 const HELP: &str = "I do what the first word says: echo TEXT, len TEXT, stream N [MS], hang, big N, tool, permission, \
-                    stop REASON, error CODE, crash [N], read PATH, write PATH TEXT, exec CMD, elicit.";
+                    stop REASON, error CODE, crash [N], read PATH, write PATH TEXT, exec CMD, elicit, plan.";
 
 /// One turn, from its prompt to its end.
 pub(super) async fn run(talk: Talk, params: Payload) {
@@ -64,6 +64,7 @@ async fn obey(talk: &Talk, prompt: &str) -> Result<StopReason, Halt> {
         "read" => services::read(talk, rest).await?,
         "write" => services::write(talk, rest).await?,
         "exec" => services::exec(talk, rest).await?,
+        "plan" => tools::plan(talk).await?,
         "elicit" => services::elicit(talk).await?,
         _ => talk.say(HELP).await?,
     }

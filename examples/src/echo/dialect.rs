@@ -77,6 +77,17 @@ impl Dialect {
         update
     }
 
+    /// The whole plan. Version 2 has several, and names them.
+    pub(super) fn plan(self, id: &str, entries: Vec<Value>) -> Value {
+        match self {
+            Self::V1 => json!({ "sessionUpdate": "plan", "entries": entries }),
+            Self::V2 => json!({
+                "sessionUpdate": "plan_update",
+                "plan": { "type": "items", "planId": id, "entries": entries },
+            }),
+        }
+    }
+
     /// What a tool call changed: one line of a file.
     pub(super) fn diff(self, path: &str) -> Value {
         match self {

@@ -1,11 +1,12 @@
 //! Tool calls, with and without permission. Whatever happens to the turn, an announced call gets its final status.
 
 use core::{
+    cmp::Ordering,
     future::Future,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{self, AtomicU64},
 };
 
-use acp_core::wire::{PermissionOutcome, ToolCallStatus, permission_outcome};
+use acp_core::wire::{PermissionOutcome, PlanEntryStatus, ToolCallStatus, permission_outcome};
 use serde_json::json;
 
 use super::talk::{Halt, Talk};
@@ -13,6 +14,7 @@ use crate::shape::{text_block, tool_status};
 
 const TITLE: &str = "Edit a file";
 const PATH: &str = "/tmp/echo.txt";
+const STEPS: [&str; 3] = ["read", "write", "test"];
 
 /// Runs a tool call from `pending` to `completed`.
 pub(super) async fn tool(talk: &Talk) -> Result<(), Halt> {
@@ -35,7 +37,7 @@ pub(super) async fn permission(talk: &Talk) -> Result<(), Halt> {
 /// A tool call of its own id, announced as pending.
 async fn announce(talk: &Talk) -> Result<String, Halt> {
     static LAST: AtomicU64 = AtomicU64::new(0);
-    let id = format!("call-{}", LAST.fetch_add(1, Ordering::Relaxed) + 1);
+    let id = format!("call-{}", LAST.fetch_add(1, atomic::Ordering::Relaxed) + 1);
     talk.report(talk.dialect.tool_call(&id, TITLE)).await?;
     Ok(id)
 }
@@ -81,4 +83,25 @@ async fn work(talk: &Talk, id: &str) -> Result<(), Halt> {
         talk.dialect.diff(PATH),
     ]);
     talk.report(done).await
+}
+
+/// Thinks, makes a plan, follows it, and says what it has used.
+pub(super) async fn plan(talk: &Talk) -> Result<(), Halt> {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let id = format!("plan-{}", LAST.fetch_add(1, atomic::Ordering::Relaxed) + 1);
+    talk.report(talk.dialect.chunk("agent_thought_chunk", &id, "First a plan, then the rest.")).await?;
+    for done in 0..=STEPS.len() {
+        let entries = STEPS.iter().enumerate().map(|(n, step)| {
+            let status = match n.cmp(&done) {
+                Ordering::Less => PlanEntryStatus::Completed,
+                Ordering::Equal => PlanEntryStatus::InProgress,
+                Ordering::Greater => PlanEntryStatus::Pending,
+            };
+            json!({ "content": step, "priority": "medium", "status": status.as_str() })
+        });
+        let entries = entries.collect();
+        talk.report(talk.dialect.plan(&id, entries)).await?;
+    }
+    talk.report(json!({ "sessionUpdate": "usage_update", "used": 1200, "size": 200_000 })).await?;
+    talk.say("All of it is done.").await
 }

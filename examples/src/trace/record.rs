@@ -23,7 +23,8 @@ pub struct Recorder(Arc<Mutex<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
-    file: BufWriter<File>,
+    /// `None`: nothing is to be written yet.
+    file: Option<BufWriter<File>>,
     started: Instant,
     /// Whether the texts of the payloads are written.
     text: bool,
@@ -46,20 +47,33 @@ impl Recorder {
     ///
     /// The file cannot be made or written.
     pub fn create(path: &Path, side: Side, program: &str, text: bool) -> io::Result<Self> {
+        let recorder = Self::idle();
+        recorder.start(path, side, program, text)?;
+        Ok(recorder)
+    }
+
+    /// One that writes nothing until it is [started](Self::start).
+    #[must_use]
+    pub fn idle() -> Self {
         let way = || Way { lines: Deframer::new(LINE), ended: false };
-        let mut inner = Inner {
-            file: BufWriter::new(File::create(path)?),
-            started: Instant::now(),
-            text,
-            client: way(),
-            agent: way(),
-            failed: false,
-        };
+        let (client, agent) = (way(), way());
+        let inner = Inner { file: None, started: Instant::now(), text: true, client, agent, failed: false };
+        Self(Arc::new(Mutex::new(inner)))
+    }
+
+    /// Writes what passes from now on to a new trace at `path`, and no longer to the one before.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be made or written.
+    pub fn start(&self, path: &Path, side: Side, program: &str, text: bool) -> io::Result<()> {
+        let file = BufWriter::new(File::create(path)?);
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (inner.file, inner.started, inner.text) = (Some(file), Instant::now(), text);
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let unix = u64::try_from(unix).unwrap_or(u64::MAX);
         let header = json!({ "trace": "acp", "version": 1, "side": name(side), "program": program, "started": unix, "text": text });
-        inner.line(&header.to_string())?;
-        Ok(Self(Arc::new(Mutex::new(inner))))
+        inner.line(&header.to_string())
     }
 
     /// Hears bytes of one direction.
@@ -92,6 +106,9 @@ impl Inner {
     }
 
     fn framed(&mut self, from: Side, framed: &Framed) {
+        if self.file.is_none() {
+            return;
+        }
         let members = match framed {
             Framed::Line(line) => match serde_json::from_slice::<&RawValue>(line) {
                 Ok(_) if !self.text => format!("\"bytes\":{},\"message\":{}", line.len(), redact::without_text(line)),
@@ -118,8 +135,9 @@ impl Inner {
     }
 
     fn line(&mut self, line: &str) -> io::Result<()> {
-        self.file.write_all(line.as_bytes())?;
-        self.file.write_all(b"\n")?;
-        self.file.flush()
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.write_all(line.as_bytes())?;
+        file.write_all(b"\n")?;
+        file.flush()
     }
 }

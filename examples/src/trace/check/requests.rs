@@ -12,6 +12,9 @@ use crate::trace::{
     redact::is_removed,
 };
 
+/// The version whose rules these are.
+const VERSION: u16 = 1;
+
 /// The parameters that a method must have, besides a session where it is one in a session: name and sort.
 const fn required(method: Method) -> &'static [(&'static str, Sort)] {
     match method {
@@ -119,7 +122,8 @@ impl Observer {
         if self.whole && !is_first && !matches!(self.handshake, Handshake::Done) {
             self.found(r::BEFORE_INITIALIZE, format!("`{method}` before `initialize` was answered"), None);
         }
-        let Some(known) = method.known().filter(|known| !self.foreign && known.is_in(1)) else {
+        let known = method.known().filter(|_| !self.foreign);
+        let Some((known, gate)) = known.and_then(|known| Some((known, known.spec().gate(VERSION)?))) else {
             if !self.foreign && !method.is_extension() && !method.is_protocol_level() {
                 self.found(r::UNKNOWN_METHOD, format!("`{method}` is not a method of version 1"), None);
             }
@@ -146,8 +150,7 @@ impl Observer {
             _ => {}
         }
         let offered = if self.from == Side::Client { self.of_agent } else { self.of_client };
-        if self.whole && matches!(self.handshake, Handshake::Done) && !spec.v1.is_some_and(|gate| offered.offers(gate))
-        {
+        if self.whole && matches!(self.handshake, Handshake::Done) && !offered.offers(gate) {
             let what = format!("`{method}`, which the {} did not advertise", name(other(self.from)));
             self.found(r::NOT_ADVERTISED, what, None);
         }

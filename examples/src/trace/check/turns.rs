@@ -133,7 +133,13 @@ impl Observer {
             return self.found(r::BAD_PARAMS, format!("`{kind}` without a `toolCallId`"), None);
         };
         if let Some(status) = update["status"].as_str()
-            && let ToolCallStatus::Unknown(status) = ToolCallStatus::from(status)
+            && !matches!(
+                ToolCallStatus::from(status),
+                ToolCallStatus::Pending
+                    | ToolCallStatus::InProgress
+                    | ToolCallStatus::Completed
+                    | ToolCallStatus::Failed
+            )
         {
             self.found(r::TOOL_STATUS, format!("the status `{status}`"), None);
         }
@@ -199,7 +205,8 @@ impl Observer {
                 }
             }
             (Ok(reason), cancelled) => {
-                if let StopReason::Unknown(reason) = StopReason::from(reason) {
+                // Version 2 has more of them.
+                if matches!(StopReason::from(reason), StopReason::Unknown(_) | StopReason::Error) {
                     self.found(r::STOP_REASON, format!("the stop reason `{reason}`"), None);
                 }
                 if let Some(cancel) = cancelled.filter(|_| !was_cancelled) {

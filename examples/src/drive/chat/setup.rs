@@ -1,0 +1,267 @@
+//! What is around the turns of a chat: the handshake, logging in, sessions, modes and options.
+
+use acp_core::{CommandError, Outcome, Payload, RequestKey, Resolved, SessionPlan, wire::code};
+use serde_json::{Value, json};
+
+use super::{
+    super::{args::Opening, exit},
+    Chat, View,
+    screen::Look,
+};
+use crate::shape::payload;
+
+/// A request of ours that is not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    Initialize,
+    /// To open a session; which one, if it is a stored one.
+    Open(Option<String>),
+    List,
+    Mode(String),
+    Option,
+    Login(String),
+}
+
+/// What the agent says of itself.
+#[derive(Debug, Default)]
+pub(super) struct Agent {
+    name: String,
+    /// The ways to log in, as the agent wrote them.
+    logins: Vec<Value>,
+    /// The modes of the session: id and name.
+    modes: Vec<(String, String)>,
+}
+
+impl Chat<'_> {
+    fn request(&mut self, asked: Asked, method: &str, params: Value) {
+        let sent = self.client.with(|conn, now| conn.request(method, Some(payload(params)), None, now));
+        self.sent(asked, sent);
+    }
+
+    fn sent(&mut self, asked: Asked, sent: Result<RequestKey, CommandError>) {
+        match sent {
+            Ok(request) => drop(self.asked.insert(request, asked)),
+            Err(CommandError::Closed) => {}
+            Err(why) => self.say(Look::Bad, &why.to_string()),
+        }
+    }
+
+    pub(super) fn initialize(&mut self) {
+        let params = json!({
+            "clientCapabilities": {
+                "fs": { "readTextFile": self.plan.fs, "writeTextFile": self.plan.fs },
+                "terminal": self.plan.terminal,
+            },
+            "clientInfo": { "name": "drive", "title": "Drive", "version": env!("CARGO_PKG_VERSION") },
+        });
+        let sent = self.client.with(|conn, now| conn.initialize(&payload(params), now));
+        self.sent(Asked::Initialize, sent);
+    }
+
+    /// Opens a session: a new one, or a stored one.
+    pub(super) fn open(&mut self, stored: Option<String>) {
+        if !self.turns.is_empty() {
+            return self.say(Look::Bad, "a turn runs; stop it first");
+        }
+        let mut plan = SessionPlan::new(payload(json!({ "cwd": self.plan.cwd, "mcpServers": [] })));
+        plan.stored = stored.as_deref().map(Into::into);
+        plan.login = self.plan.auth.as_deref().map(Into::into);
+        plan.prefer_resume = matches!(self.plan.opening, Opening::Resume(_));
+        self.view = View::default();
+        let sent = self.client.with(|conn, now| conn.open_session(&plan, now));
+        self.sent(Asked::Open(stored), sent);
+    }
+
+    pub(super) fn resolved(&mut self, resolved: Resolved) {
+        let Some(asked) = self.asked.remove(&resolved.request) else { return };
+        let result = match resolved.outcome {
+            Outcome::Result(result) => result,
+            outcome => return self.failed(&asked, &outcome),
+        };
+        let read: Value = result.get().unwrap_or_default();
+        match asked {
+            Asked::Initialize => self.initialized(&read),
+            Asked::Open(stored) => {
+                self.session = resolved.session;
+                let id = self.session.and_then(|session| self.client.session_id(session)).unwrap_or_default();
+                self.agent.modes = modes(&read["modes"]);
+                self.view.mode = read["modes"]["currentModeId"].as_str().map(str::to_owned);
+                self.view.set_options(&read["configOptions"]);
+                let how = if stored.is_some() { "resumed" } else { "opened" };
+                self.say(Look::Dim, &format!("session {id} is {how}; /help lists what there is"));
+                if let Some(mode) = self.plan.mode.clone() {
+                    self.mode(&mode);
+                }
+            }
+            Asked::List => self.show_sessions(&read),
+            Asked::Mode(mode) => {
+                self.say(Look::Dim, &format!("mode: {mode}"));
+                self.view.mode = Some(mode);
+            }
+            Asked::Option => {
+                self.view.set_options(&read["configOptions"]);
+                self.config("");
+            }
+            Asked::Login(method) => {
+                self.say(Look::Good, &format!("logged in with {method}"));
+                if self.session.is_none() {
+                    self.open(None);
+                }
+            }
+        }
+    }
+
+    fn failed(&mut self, asked: &Asked, outcome: &Outcome) {
+        // The end is told by itself.
+        if *outcome == Outcome::Closed {
+            return;
+        }
+        let what = match asked {
+            Asked::Initialize => "the agent cannot be initialized",
+            Asked::Open(_) => "the session cannot be opened",
+            Asked::List => "the sessions cannot be listed",
+            Asked::Mode(_) => "the mode cannot be set",
+            Asked::Option => "the option cannot be set",
+            Asked::Login(_) => "the login failed",
+        };
+        self.say(Look::Bad, &format!("{what}: {}", why(outcome)));
+        if outcome.is_auth_required() {
+            self.login("");
+        }
+        if *asked == Asked::Initialize {
+            self.leave(exit::REFUSED);
+        }
+    }
+
+    fn initialized(&mut self, result: &Value) {
+        // A version that is not spoken here ends the connection, which is told next.
+        if self.client.with(|conn, _| conn.version()).is_none() {
+            return;
+        }
+        let info = &result["agentInfo"];
+        let name = info["title"].as_str().or_else(|| info["name"].as_str()).unwrap_or("the agent");
+        self.agent.name = name.to_owned();
+        self.agent.logins = result["authMethods"].as_array().cloned().unwrap_or_default();
+        let version = info["version"].as_str().map(|version| format!(" {version}")).unwrap_or_default();
+        let place = self.plan.cwd.display();
+        self.say(Look::Bold, &format!("{name}{version} in {place}"));
+        self.open(match &self.plan.opening {
+            Opening::New => None,
+            Opening::Load(id) | Opening::Resume(id) => Some(id.clone()),
+        });
+    }
+
+    pub(super) fn login(&mut self, id: &str) {
+        if !id.is_empty() {
+            return self.request(Asked::Login(id.to_owned()), "authenticate", json!({ "methodId": id }));
+        }
+        if self.agent.logins.is_empty() {
+            return self.say(Look::Warn, "it names no way to log in: log in with its own program, then come back");
+        }
+        self.say(Look::Warn, &format!("{} has these ways to log in:", self.agent.name));
+        for login in self.agent.logins.clone() {
+            let text = |name: &str| login[name].as_str().unwrap_or_default().to_owned();
+            let how = match login["type"].as_str() {
+                // The agent's own program does it, in a terminal of its own.
+                Some("terminal") => "run its login in a terminal, then come back".to_owned(),
+                _ => format!("/login {}", text("id")),
+            };
+            self.say(Look::Plain, &format!("   {how}   {} {}", text("name"), text("description")));
+        }
+    }
+
+    pub(super) fn sessions(&mut self) {
+        self.request(Asked::List, "session/list", json!({ "cwd": self.plan.cwd }));
+    }
+
+    fn show_sessions(&mut self, result: &Value) {
+        let sessions = result["sessions"].as_array().cloned().unwrap_or_default();
+        let own = self.session.and_then(|session| self.client.session_id(session));
+        self.listed.clear();
+        for session in sessions {
+            let Some(id) = session["sessionId"].as_str() else { continue };
+            self.listed.push(id.to_owned());
+            let mark = if own.as_deref() == Some(id) { " (this one)" } else { "" };
+            let title = session["title"].as_str().unwrap_or_default();
+            let n = self.listed.len();
+            self.say(Look::Plain, &format!("  {n:>3}  {id}{mark}  {title}"));
+        }
+        match self.listed.is_empty() {
+            true => self.say(Look::Dim, "there are none"),
+            false => self.say(Look::Dim, "/resume N goes on with one"),
+        }
+    }
+
+    pub(super) fn resume(&mut self, which: &str) {
+        let listed = which.parse::<usize>().ok().and_then(|n| self.listed.get(n.checked_sub(1)?).cloned());
+        match (listed, which) {
+            (Some(id), _) => self.open(Some(id)),
+            (None, "") => self.sessions(),
+            (None, id) => self.open(Some(id.to_owned())),
+        }
+    }
+
+    pub(super) fn mode(&mut self, id: &str) {
+        let session = self.session.and_then(|session| self.client.session_id(session));
+        match (id, session) {
+            ("", _) if self.agent.modes.is_empty() => self.say(Look::Dim, "the session has no modes"),
+            ("", _) => {
+                for (id, name) in self.agent.modes.clone() {
+                    let mark = if self.view.mode.as_ref() == Some(&id) { "→" } else { " " };
+                    self.say(Look::Plain, &format!("  {mark} {id}  {name}"));
+                }
+            }
+            (id, Some(session)) => {
+                let params = json!({ "sessionId": session, "modeId": id });
+                self.request(Asked::Mode(id.to_owned()), "session/set_mode", params);
+            }
+            (_, None) => self.say(Look::Bad, "no session is open"),
+        }
+    }
+
+    pub(super) fn config(&mut self, rest: &str) {
+        let session = self.session.and_then(|session| self.client.session_id(session));
+        match (rest.split_once(char::is_whitespace), session) {
+            (Some((id, value)), Some(session)) => {
+                let option = self.view.options.iter().find(|option| option["id"] == id);
+                let is_switch = option.is_some_and(|option| option["type"] == "boolean");
+                let mut params = json!({ "sessionId": session, "configId": id, "value": value.trim() });
+                if is_switch {
+                    params["value"] = json!(matches!(value.trim(), "on" | "true" | "yes" | "1"));
+                    params["type"] = json!("boolean");
+                }
+                self.request(Asked::Option, "session/set_config_option", params);
+            }
+            _ if self.view.options.is_empty() => self.say(Look::Dim, "the session has no options"),
+            _ => {
+                for option in self.view.options.clone() {
+                    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    let (id, now) = (text(&option["id"]), text(&option["currentValue"]));
+                    let values = option["options"].as_array();
+                    let values: Vec<_> = values.into_iter().flatten().map(|value| text(&value["value"])).collect();
+                    self.say(Look::Plain, &format!("  {id} = {now}   {}", values.join(" | ")));
+                }
+            }
+        }
+    }
+}
+
+fn modes(modes: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = modes["availableModes"].as_array();
+    all.into_iter().flatten().map(|mode| (text(&mode["id"]), text(&mode["name"]))).collect()
+}
+
+/// What went wrong, in words.
+pub(super) fn why(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Error(error) => {
+            let more = error.data.as_ref().map(Payload::to_string).filter(|_| error.code == code::INTERNAL_ERROR);
+            format!("{error}{}", more.map(|more| format!(" {more}")).unwrap_or_default())
+        }
+        Outcome::TimedOut => "no answer in time".to_owned(),
+        Outcome::Invalid { why, .. } => format!("its answer cannot be used: {why}"),
+        Outcome::NotSent => "it was not sent".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
