@@ -11,22 +11,23 @@ use acp_core::{CloseReason, Happened, Next, PIECE, Role, Round};
 use async_io::Timer;
 use futures_io::{AsyncRead, AsyncWrite};
 use futures_lite::{AsyncWriteExt as _, future::yield_now};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use crate::shared::Shared;
+use crate::shared::{Attendance, Shared};
 
 /// Ends what waits for the driver, also when the driver is dropped half-way, or before it was ever polled.
 pub(crate) struct Finish<R: Role>(pub(crate) Arc<Shared<R>>);
 
 impl<R: Role> Drop for Finish<R> {
     fn drop(&mut self) {
-        self.0.finish();
+        self.0.forsake();
     }
 }
 
 /// Rounds after which a driver lets others in between.
 const IN_A_ROW: u32 = 32;
 
-/// Drives one connection to its end, and says why it ended.
+/// Drives one connection to its end, with all that its sessions own, and says why it ended.
 pub(crate) async fn drive<R: Role>(
     finish: Finish<R>,
     mut reader: impl AsyncRead + Unpin,
@@ -38,16 +39,29 @@ pub(crate) async fn drive<R: Role>(
     // Rings at the earliest time that was wanted since it last rang: too early does no harm, and to set it costs.
     let mut alarm = Timer::never();
     let mut rings_at: Option<Instant> = None;
+    // Made when there is one: most connections have none.
+    let mut children: Option<FuturesUnordered<Attendance>> = None;
     let mut happened = Happened::default();
     let mut rounds = 0;
     loop {
-        let (next, until) = shared.round(|state, now| state.desk.tell(happened, &input, now));
+        let (next, until) = shared.round(|state, now| {
+            state.desk.tell(happened, &input, now);
+            if !state.arrivals.0.is_empty() {
+                children.get_or_insert_default().extend(state.arrivals.0.drain(..));
+            }
+        });
         let Round { read, write, flush, .. } = match next {
             Next::Wait(round) => round,
             Next::Over { reason, orderly } => {
                 if orderly {
                     // The peer sees the end of our stream; that it may be gone already is no news.
                     let _ = writer.close().await;
+                }
+                drop((reader, writer));
+                let mut children = children.unwrap_or_default();
+                children.extend(shared.finish());
+                while let Some(child) = children.next().await {
+                    shared.child_ended(child);
                 }
                 return reason;
             }
@@ -84,6 +98,12 @@ pub(crate) async fn drive<R: Role>(
             }
             if rings_at.is_some() && Pin::new(&mut alarm).poll(cx).is_ready() {
                 rings_at = None;
+                again = true;
+            }
+            if let Some(children) = &mut children
+                && let Poll::Ready(Some(child)) = children.poll_next_unpin(cx)
+            {
+                shared.child_ended(child);
                 again = true;
             }
             happened.called = again;

@@ -111,7 +111,7 @@ impl<R: Role> Handle<R> {
     }
 
     /// Waits until there is an answer, looking again whenever `event` happens.
-    async fn when<T>(&self, event: &Event, mut look: impl FnMut(&mut State<R>) -> Option<T>) -> T {
+    pub(crate) async fn when<T>(&self, event: &Event, mut look: impl FnMut(&mut State<R>) -> Option<T>) -> T {
         // Where it is there already, nobody is asked to wake anybody.
         let answer = look(&mut self.shared.lock());
         if let Some(answer) = answer {

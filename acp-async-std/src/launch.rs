@@ -12,7 +12,7 @@ use acp_core::{
 };
 use async_io::Timer;
 use futures_io::{AsyncRead, AsyncWrite};
-use futures_lite::future::or;
+use futures_lite::future::{or, zip};
 
 use crate::{Actions, AgentProcess, Ended, Grace, Handle, Pipes};
 
@@ -57,7 +57,10 @@ where
 
 /// What a running agent may do next.
 enum Event {
-    Over(CloseReason),
+    /// The connection is over, and its driver is done.
+    Driven(CloseReason),
+    /// The connection is over, and its driver still ends what the sessions own.
+    Closed(CloseReason),
     Exited(io::Result<ExitStatus>),
     Late,
 }
@@ -96,17 +99,20 @@ impl Running {
         &self.process
     }
 
-    /// Moves the bytes until the connection is over, then ends the agent: its stdin is closed, then SIGTERM, then SIGKILL
-    /// to its group, with the graces it was launched with.
+    /// Moves the bytes until the connection is over, then ends the agent, and at the same time what the sessions own here:
+    /// its stdin is closed, then SIGTERM, then SIGKILL to its group, with the graces it was launched with.
     ///
     /// # Errors
     ///
     /// The process cannot be waited for.
     pub async fn run(mut self) -> io::Result<Ending> {
         let mut exited: Option<LastBytes> = None;
-        let reason = loop {
+        let client = self.client.clone();
+        let mut closed = core::pin::pin!(client.closed());
+        let (reason, driven) = loop {
             let (driver, process, has_exited) = (&mut self.driver, &mut self.process, exited.is_some());
-            let over = async { Event::Over(driver.await) };
+            let driven = async { Event::Driven(driver.await) };
+            let closed = async { Event::Closed(closed.as_mut().await) };
             let status = async { Event::Exited(process.wait().await) };
             let late = async {
                 Timer::after(LINGER).await;
@@ -114,8 +120,10 @@ impl Running {
             };
             let next = async { if has_exited { late.await } else { status.await } };
             // The last bytes come before the exit status: what the agent said at the end is heard first.
-            match or(over, next).await {
-                Event::Over(reason) => break reason,
+            match or(or(driven, closed), next).await {
+                Event::Driven(reason) => break (reason, true),
+                // The agent does not wait for what the sessions own.
+                Event::Closed(reason) => break (reason, false),
                 Event::Exited(status) => {
                     status?;
                     exited = Some(LastBytes::new(self.client.shared.lock().desk.bytes_read()));
@@ -128,9 +136,14 @@ impl Running {
                 }),
             }
         };
-        // The driver owns the agent's stdin: dropping it closes that.
-        drop(core::mem::replace(&mut self.driver, Box::pin(core::future::pending())));
-        let Ended { status, by } = self.process.shutdown().await?;
+        let (driver, shutdown) = (&mut self.driver, self.process.shutdown());
+        let rest = async {
+            if !driven {
+                driver.await;
+            }
+        };
+        let ((), ended) = zip(rest, shutdown).await;
+        let Ended { status, by } = ended?;
         let stderr = String::from_utf8_lossy(&self.process.stderr_tail()).into_owned();
         Ok(Ending { reason, status, by, stderr })
     }

@@ -9,6 +9,9 @@
 //! under any executor. It is tested under async-std and under smol. async-std itself is discontinued (RUSTSEC-2025-0052):
 //! for something new, take smol.
 //!
+//! Child processes are the feature `process`, which is on by default: switch it off where nothing is started, for one in an
+//! agent that has no MCP servers.
+//!
 //! # An agent
 //!
 //! It answers each prompt with one line, stops when it is told to, and ends when its client goes away. As a program its
@@ -67,7 +70,7 @@
 //!
 //! # A client
 //!
-//! It connects to an agent, prompts it once, and prints what it hears. [`launch`] does the same with a program.
+//! It connects to an agent, prompts it once, and prints what it hears. `launch` does the same with a program.
 //!
 //! ```
 //! use acp_async_std::acp_core::{AgentAction, ClientAction, Config, Payload, Settlement, wire::StopReason};
@@ -131,8 +134,10 @@
 
 mod driver;
 mod handle;
+#[cfg(feature = "process")]
 mod launch;
 mod pending;
+#[cfg(feature = "process")]
 pub mod process;
 mod shared;
 pub mod stdio;
@@ -147,12 +152,15 @@ use futures_io::{AsyncRead, AsyncWrite};
 
 pub use self::{
     handle::{Actions, Handle},
-    launch::{Ending, Running, launch, launch_through},
     pending::{Pending, PromptTurn},
-    process::{AgentProcess, Ended, Grace, Pipes},
     stdio::{Stdin, Stdout, stdio, terminated},
     token::Token,
     turn::Turn,
+};
+#[cfg(feature = "process")]
+pub use self::{
+    launch::{Ending, Running, launch, launch_through},
+    process::{AgentProcess, Ended, Grace, KeptProcess, Pipes},
 };
 
 /// A connection in three parts: what sends, what is told, and what moves the bytes.

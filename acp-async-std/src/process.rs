@@ -5,9 +5,15 @@
 //! a full pipe stops the child for good (PROC-11). It is asked to go before it is made to: [`AgentProcess::shutdown`]
 //! follows `acp_core::machine::shutdown`.
 //!
+//! A program is named by [`command()`] and its arguments, or by a [`command_line`]. What a session of an agent starts in
+//! its turn, MCP servers above all, is given to that session by [`Handle::keep`](crate::Handle::keep), and ends with it.
+//!
 //! What escapes: a descendant that makes itself a group or session of its own, as terminals with job control do, is the
 //! agent's to end when it gets SIGTERM, which is why that comes before SIGKILL. And since the group is not the
 //! terminal's foreground group, Ctrl-C reaches the client alone: it is the client's to pass on, by a shutdown.
+//!
+//! Windows is type-checked only, nothing of it was ever run. `.cmd` and `.bat` are found by [`command()`], no console window
+//! opens, and there is no SIGTERM.
 //!
 //! Groups: `process-wrap` does it on Windows, by a job object. On Unix it does not kill the group when dropped, and
 //! signals a group whose leader it has reaped, when the number may be a stranger's; so there it is std and `rustix`.
@@ -29,18 +35,39 @@ use event_listener::Event;
 use futures_lite::AsyncReadExt as _;
 use futures_lite::future::{block_on, or};
 
-pub use self::pipe::{ChildStdin, ChildStdout};
-use self::{group::Group, pipe::ChildStderr};
+#[cfg(unix)]
+use self::group::Group;
+#[cfg(windows)]
+use self::job::Group;
+use self::pipe::ChildStderr;
+pub use self::{
+    command::{command, command_line},
+    kept::KeptProcess,
+    pipe::{ChildStdin, ChildStdout},
+};
 
+mod command;
+#[cfg(unix)]
+mod group;
+#[cfg(windows)]
+mod job;
+mod kept;
 mod pipe;
 
-/// The wire to an agent. Dropping `stdin` is the first step of a shutdown.
+/// The wire to an agent.
 #[derive(Debug)]
 pub struct Pipes {
     /// What the agent reads.
     pub stdin: ChildStdin,
     /// What the agent writes. Bytes may be left in it after the exit: read to the end before calling a stream over.
     pub stdout: ChildStdout,
+}
+
+/// The streams of a child that was just started.
+struct Streams {
+    stdin: std::process::ChildStdin,
+    stdout: std::process::ChildStdout,
+    stderr: std::process::ChildStderr,
 }
 
 /// How a process ended, in facts.
@@ -52,16 +79,18 @@ pub struct Ended {
     pub by: Option<Step>,
 }
 
-/// An agent that runs as a child process, and its process group (on Windows: its job object).
+/// An agent, or anything else, that runs as a child process, and its process group (on Windows: its job object).
 ///
 /// Dropping it kills the whole group, at once and without blocking, and no zombie is left. It needs no runtime: a thread
-/// waits for the process, and another one reads its stderr. Nothing can be done in a client that is itself killed by SIGKILL: then the agent sees its stdin end.
-/// One that does not look goes on until it writes, which fails; one that neither reads nor writes is left behind.
+/// waits for the process, and another one reads its stderr. Nothing can be done in a client that is itself killed by
+/// SIGKILL: then the agent sees its stdin end. One that does not look goes on until it writes, which fails; one that
+/// neither reads nor writes is left behind.
 #[derive(Debug)]
 pub struct AgentProcess {
     group: Group,
     departure: Departure,
     started: Instant,
+    stdin: pipe::Closer,
     stderr: Arc<Stderr>,
 }
 
@@ -77,15 +106,17 @@ impl AgentProcess {
         // A missing directory and a missing program are the same error of the system.
         let place = directory.map_or_else(String::new, |directory| format!(" in {}", directory.display()));
         let name = format!("{}{place}", program.display());
-        let (group, pipes, stderr) = Group::spawn(command)
+        let (group, Streams { stdin, stdout, stderr }) = Group::spawn(command)
             .map_err(|error| io::Error::new(error.kind(), format!("cannot start {name}: {error}")))?;
 
+        // An error drops the group, which kills it.
+        let (pipe, stdin) = ChildStdin::new(stdin)?;
+        let (stdout, stderr) = (ChildStdout::new(stdout)?, ChildStderr::new(stderr)?);
         let shared = Arc::new(Stderr::new());
         let to = Arc::clone(&shared);
-        // An error drops the group, which kills it.
         thread::Builder::new().name("acp-agent-stderr".into()).spawn(move || block_on(drain(stderr, &to)))?;
         let (departure, started) = (Departure::new(grace), Instant::now());
-        Ok((Self { group, departure, started, stderr: shared }, pipes))
+        Ok((Self { group, departure, started, stdin, stderr: shared }, Pipes { stdin: pipe, stdout }))
     }
 
     /// Its process id, which is its group's too. `None` once it was reaped.
@@ -97,7 +128,7 @@ impl AgentProcess {
     /// The last 64 KiB that the process, or a descendant, wrote to stderr. Complete after `wait` or `shutdown`.
     #[must_use]
     pub fn stderr_tail(&self) -> Vec<u8> {
-        self.stderr.lock().tail.to_vec()
+        self.stderr.tail()
     }
 
     /// What [`stderr_tail`](Self::stderr_tail) has, and everything that comes after it, in pieces of up to 8 KiB.
@@ -105,11 +136,7 @@ impl AgentProcess {
     /// A taker who is 64 pieces behind misses the oldest, and is told how many (`RecvError::Overflowed`): the process
     /// never waits for a taker. The channel closes with stderr.
     pub fn follow_stderr(&self) -> (Vec<u8>, Receiver<Bytes>) {
-        let ring = self.stderr.lock();
-        // A closed channel, for when stderr is already over.
-        let closed = || async_broadcast::broadcast(1).1;
-        let pieces = ring.pieces.as_ref().map_or_else(closed, |(_, idle)| idle.activate_cloned());
-        (ring.tail.to_vec(), pieces)
+        self.stderr.follow()
     }
 
     /// Waits for the process to end, by itself. What is left of its group is then killed, and its stderr is complete
@@ -125,11 +152,11 @@ impl AgentProcess {
         status
     }
 
-    /// Ends the process: waits for it to go because its stdin was closed, then SIGTERM to its group and a wait, then
-    /// SIGKILL to its group. Nothing of the group is left afterwards.
+    /// Ends the process: closes its stdin and waits, then SIGTERM to its group and a wait, then SIGKILL to its group.
+    /// Nothing of the group is left afterwards.
     ///
-    /// **Drop [`Pipes::stdin`] first**, else the first grace is a wait for nothing. Cancel safe: called again it goes on
-    /// where it was, with the same deadlines. Without SIGTERM (Windows) that step is passed over.
+    /// Cancel safe: called again it goes on where it was, with the same deadlines. Without SIGTERM (Windows) that step is
+    /// passed over.
     ///
     /// # Errors
     ///
@@ -163,8 +190,10 @@ impl AgentProcess {
     fn advance(&mut self, input: Input) {
         let now = Timestamp::from_elapsed(self.started.elapsed());
         self.departure.step(input, now, |step| match step {
-            // The owner of the pipe has dropped it.
-            Step::CloseStdin => true,
+            Step::CloseStdin => {
+                self.stdin.close();
+                true
+            }
             Step::Terminate => self.group.terminate(),
             Step::Kill => {
                 self.group.kill();
@@ -215,6 +244,18 @@ impl Stderr {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn tail(&self) -> Vec<u8> {
+        self.lock().tail.to_vec()
+    }
+
+    fn follow(&self) -> (Vec<u8>, Receiver<Bytes>) {
+        let ring = self.lock();
+        // A closed channel, for when stderr is already over.
+        let closed = || async_broadcast::broadcast(1).1;
+        let pieces = ring.pieces.as_ref().map_or_else(closed, |(_, idle)| idle.activate_cloned());
+        (ring.tail.to_vec(), pieces)
+    }
+
     fn push(&self, piece: &[u8]) {
         let mut ring = self.lock();
         ring.tail.push(piece);
@@ -254,75 +295,4 @@ async fn drain(mut from: ChildStderr, to: &Stderr) {
     }
     to.lock().pieces = None;
     to.changed.notify(usize::MAX);
-}
-
-#[cfg(unix)]
-mod group;
-
-#[cfg(windows)]
-mod group {
-    //! A job object, which ends with its last handle.
-
-    use core::time::Duration;
-    use std::io;
-    use std::process::{Command, ExitStatus};
-
-    use async_io::Timer;
-    use process_wrap::std::{ChildWrapper, CommandWrap, JobObject};
-
-    use super::{ChildStderr, ChildStdin, ChildStdout, Pipes};
-
-    /// How often the process is looked at: to wait for one blocks.
-    const LOOK: Duration = Duration::from_millis(20);
-
-    #[derive(Debug)]
-    pub(super) struct Group(Box<dyn ChildWrapper>);
-
-    impl Group {
-        pub(super) fn spawn(command: Command) -> io::Result<(Self, Pipes, ChildStderr)> {
-            let mut child = CommandWrap::from(command).wrap(JobObject).spawn()?;
-            let missing = || io::Error::other("a stream is not piped");
-            let stdin = child.stdin().take().ok_or_else(missing)?;
-            let stdout = child.stdout().take().ok_or_else(missing)?;
-            let stderr = child.stderr().take().ok_or_else(missing)?;
-            let pipes = Pipes { stdin: ChildStdin::new(stdin)?, stdout: ChildStdout::new(stdout)? };
-            Ok((Self(child), pipes, ChildStderr::new(stderr)?))
-        }
-
-        pub(super) fn id(&self) -> Option<u32> {
-            Some(self.0.id())
-        }
-
-        /// Of the leader, not of the whole job: that is what the outer `wait` is for, and it may never come.
-        pub(super) async fn exited(&mut self) -> io::Result<ExitStatus> {
-            loop {
-                let status = self.0.inner_mut().try_wait().transpose();
-                if let Some(status) = status {
-                    self.kill();
-                    return status;
-                }
-                Timer::after(LOOK).await;
-            }
-        }
-
-        pub(super) fn has_exited(&mut self) -> bool {
-            !matches!(self.0.inner_mut().try_wait(), Ok(None))
-        }
-
-        /// There is no such thing here.
-        pub(super) const fn terminate(&mut self) -> bool {
-            false
-        }
-
-        pub(super) fn kill(&mut self) {
-            // An error is a job that is already over.
-            let _ = self.0.start_kill();
-        }
-    }
-
-    impl Drop for Group {
-        fn drop(&mut self) {
-            self.kill();
-        }
-    }
 }

@@ -3,12 +3,13 @@
 //! The core takes commands in one call and answers at once, so they are made under a lock that is never held across an
 //! `await`: no command queue, and nothing that a slow reader, writer or host could hold up.
 
+use core::{future::Future, pin::Pin};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
-use acp_core::{Connection, Desk, Next, Outcome, Resolved, Role, Round, Settlement, Timestamp, Wake};
+use acp_core::{ChildKey, Connection, Desk, Next, Outcome, Resolved, Role, Round, Settlement, Timestamp, Wake};
 use event_listener::Event;
 use futures_channel::oneshot;
 
@@ -29,7 +30,7 @@ pub(crate) struct Shared<R: Role> {
     pub(crate) told: Event,
     /// Wakes senders: the queue of output fell below the mark or was flushed, or the connection ended.
     pub(crate) room: Event,
-    /// Wakes who waits for the end.
+    /// Wakes who waits for the end, of the connection or of a child.
     pub(crate) over: Event,
 }
 
@@ -37,13 +38,27 @@ pub(crate) struct Shared<R: Role> {
 #[derive(Debug)]
 pub(crate) struct State<R: Role> {
     pub(crate) desk: Desk<R, Waiter, PromptWaiter, Token>,
+    /// Children that the driver does not attend to yet.
+    pub(crate) arrivals: Arrivals,
     started: Instant,
+}
+
+/// What attends to a child that a session owns, up to its end.
+pub(crate) type Attendance = Pin<Box<dyn Future<Output = ChildKey> + Send>>;
+
+#[derive(Default)]
+pub(crate) struct Arrivals(pub(crate) Vec<Attendance>);
+
+impl core::fmt::Debug for Arrivals {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Arrivals").field("waiting", &self.0.len()).finish()
+    }
 }
 
 impl<R: Role> Shared<R> {
     pub(crate) fn new(conn: Connection<R>) -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::new(State { desk: Desk::new(conn), started: Instant::now() }),
+            state: Mutex::new(State { desk: Desk::new(conn), arrivals: Arrivals::default(), started: Instant::now() }),
             work: Event::new(),
             told: Event::new(),
             room: Event::new(),
@@ -88,17 +103,36 @@ impl<R: Role> Shared<R> {
         while let Some(wake) = state.desk.sort(now) {
             state.carry_out(wake);
         }
+        state.release();
         if state.desk.has_mail() {
             self.told.notify(1);
         }
         result
     }
 
-    /// The driver is done, or was dropped: whoever waits is woken.
-    pub(crate) fn finish(&self) {
-        self.with(|state, now| state.desk.finish(now));
+    /// The driver is done, or was dropped: whoever waits is woken. The children that nobody attends to come back; to drop
+    /// them kills them.
+    pub(crate) fn finish(&self) -> Vec<Attendance> {
+        let arrivals = self.with(|state, now| {
+            state.desk.finish(now);
+            core::mem::take(&mut state.arrivals.0)
+        });
         self.told.notify(1);
         self.room.notify(usize::MAX);
+        self.over.notify(usize::MAX);
+        arrivals
+    }
+
+    /// A child has ended.
+    pub(crate) fn child_ended(&self, child: ChildKey) {
+        self.lock().desk.child_ended(child);
+        self.over.notify(usize::MAX);
+    }
+
+    /// Nobody drives any more.
+    pub(crate) fn forsake(&self) {
+        drop(self.finish());
+        drop(self.lock().desk.forsake_children());
         self.over.notify(usize::MAX);
     }
 }
@@ -123,12 +157,20 @@ impl<R: Role> State<R> {
         }
     }
 
+    /// Begins the end of the children that are to go.
+    fn release(&mut self) {
+        while let Some(token) = self.desk.release() {
+            token.cancel();
+        }
+    }
+
     /// Takes the next action for the host.
     pub(crate) fn next_action(&mut self) -> Option<R::Action> {
         let (action, wake) = self.desk.take();
         if let Some(wake) = wake {
             self.carry_out(wake);
         }
+        self.release();
         action
     }
 }

@@ -4,6 +4,7 @@
 //! An adapter puts a [`Desk`] behind whatever its runtime shares things with, and its driver waits for what
 //! [`Desk::next`] says. After every input and every command it carries out what [`Desk::sort`] says.
 
+mod children;
 mod happened;
 mod rounds;
 
@@ -31,6 +32,7 @@ pub struct Desk<R: Role, A, P, T> {
     awaited: BTreeMap<RequestKey, A>,
     prompts: BTreeMap<TurnKey, P>,
     tokens: BTreeMap<TurnKey, T>,
+    children: children::Children<T>,
     sweep_at: usize,
     output: rounds::Output,
     bytes_read: u64,
@@ -65,6 +67,7 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
             awaited: BTreeMap::new(),
             prompts: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            children: children::Children::default(),
             sweep_at: SWEEP,
             output: rounds::Output::default(),
             bytes_read: 0,
@@ -109,7 +112,7 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
             }
             // Nobody listens: what is left is declined, which may lead to more.
             let action = if self.deaf { self.inbox.pop_front()? } else { return None };
-            let ended = self.ended(&action);
+            let ended = self.told(&action);
             self.conn.decline(action, now);
             if ended.is_some() {
                 return ended;
@@ -139,7 +142,7 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
     /// updates have been taken.
     pub fn take(&mut self) -> (Option<R::Action>, Option<Wake<A, P>>) {
         let action = self.inbox.pop_front();
-        let wake = action.as_ref().and_then(|action| self.ended(action));
+        let wake = action.as_ref().and_then(|action| self.told(action));
         (action, wake)
     }
 
@@ -149,7 +152,11 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
         !self.inbox.is_empty()
     }
 
-    fn ended(&mut self, action: &R::Action) -> Option<Wake<A, P>> {
+    /// What follows from an action only when the host is told of it.
+    fn told(&mut self, action: &R::Action) -> Option<Wake<A, P>> {
+        if let Some(released) = action.released_session() {
+            self.children.let_go(|_, session| session == released);
+        }
         let (turn, settlement, outcome) = action.turn_ended(|turn| self.prompts.contains_key(&turn))?;
         Some(Wake::Prompt(self.prompts.remove(&turn)?, settlement, outcome))
     }

@@ -2,13 +2,17 @@
 
 use crate::{
     action::{AgentAction, ClientAction, Common, Outcome, Resolved, Settlement},
-    ticket::{RequestKey, TurnKey},
+    ticket::{RequestKey, SessionKey, TurnKey},
+    wire::Method,
 };
 
 /// What an adapter looks at before it hands an action on: whom to wake, which token to fire.
 pub trait HostAction: Sized {
     /// What it says about a turn's token.
     fn turn_signal(&self) -> Option<TurnSignal>;
+
+    /// The session that lets go of all it owned when its host is told this.
+    fn released_session(&self) -> Option<SessionKey>;
 
     /// The end of a turn of ours, as a copy for whoever awaits it, if `wanted` says so.
     fn turn_ended(&self, wanted: impl FnOnce(TurnKey) -> bool) -> Option<(TurnKey, Settlement, Outcome)>;
@@ -32,6 +36,11 @@ pub enum TurnSignal {
 
 impl HostAction for ClientAction {
     fn turn_signal(&self) -> Option<TurnSignal> {
+        None
+    }
+
+    /// What a client opens or closes itself, it knows by itself.
+    fn released_session(&self) -> Option<SessionKey> {
         None
     }
 
@@ -59,6 +68,18 @@ impl HostAction for AgentAction {
             Self::AbortTurn { turn, .. } | Self::DropQueued { turn, .. } | Self::TurnForced { turn, .. } => {
                 Some(TurnSignal::Abort(*turn))
             }
+            _ => None,
+        }
+    }
+
+    fn released_session(&self) -> Option<SessionKey> {
+        match self {
+            Self::CloseSession { session, .. }
+            | Self::SessionRequested {
+                method: Method::SessionLoad | Method::SessionResume,
+                session: Some(session),
+                ..
+            } => Some(*session),
             _ => None,
         }
     }

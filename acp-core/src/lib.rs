@@ -106,8 +106,8 @@ pub use machine::{CancelKind, Overlap};
 pub use outbox::Frame;
 pub use role::{Agent, Client, Side};
 pub use ticket::{
-    FrameId, IncomingKey, InitializeTicket, PermissionTicket, RequestKey, Scope, SessionKey, SessionTicket, Ticket,
-    TurnKey, TurnTicket,
+    ChildKey, FrameId, IncomingKey, InitializeTicket, PermissionTicket, RequestKey, Scope, SessionKey, SessionTicket,
+    Ticket, TurnKey, TurnTicket,
 };
 pub use time::Timestamp;
 pub use timers::{Cause, Deadline};

@@ -1,9 +1,14 @@
 //! Layer 5: what adapters that own an agent's process keep beside it: how far its end has got, and the last that it said
 //! on stderr. Plain data: no process, no clock, no signal.
 
+#[cfg(feature = "command-line")]
+mod command_line;
+
 use alloc::{collections::VecDeque, vec::Vec};
 use core::time::Duration;
 
+#[cfg(feature = "command-line")]
+pub use self::command_line::{CommandLineError, split_command_line};
 use crate::{
     machine::{
         Machine as _,

@@ -54,11 +54,12 @@ pub(crate) struct Sessions {
     slots: Vec<Slot>,
     free: Vec<u32>,
     ids: BTreeMap<Arc<str>, SessionKey>,
+    removed: u64,
 }
 
 impl Sessions {
     pub(crate) const fn new(limit: usize, overlap: Overlap) -> Self {
-        Self { limit, overlap, slots: Vec::new(), free: Vec::new(), ids: BTreeMap::new() }
+        Self { limit, overlap, slots: Vec::new(), free: Vec::new(), ids: BTreeMap::new(), removed: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -121,9 +122,15 @@ impl Sessions {
         }
         let session = slot.session.take()?;
         slot.generation = slot.generation.wrapping_add(1);
+        self.removed = self.removed.wrapping_add(1);
         self.ids.remove(&session.id);
         self.free.push(key.slot);
         Some(session)
+    }
+
+    /// How many there were that are gone. It is the sum of the generations, kept so that nobody has to add them up.
+    pub(crate) const fn removed(&self) -> u64 {
+        self.removed
     }
 
     /// The session of this id, as a child of another: made known if need be. `cancel`: whether it may be cancelled, if

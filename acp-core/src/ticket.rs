@@ -35,6 +35,10 @@ key! {
     TurnKey
 }
 key! {
+    /// Names a child process that a session owns.
+    ChildKey
+}
+key! {
     /// Names a frame that was handed out to be written.
     FrameId
 }

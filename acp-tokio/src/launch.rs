@@ -87,19 +87,23 @@ impl Running {
         &self.process
     }
 
-    /// Moves the bytes until the connection is over, then ends the agent: its stdin is closed, then SIGTERM, then SIGKILL
-    /// to its group, with the graces it was launched with.
+    /// Moves the bytes until the connection is over, then ends the agent, and at the same time what the sessions own here:
+    /// its stdin is closed, then SIGTERM, then SIGKILL to its group, with the graces it was launched with.
     ///
     /// # Errors
     ///
     /// The process cannot be waited for.
     pub async fn run(mut self) -> io::Result<Ending> {
         let mut exited: Option<LastBytes> = None;
-        let reason = loop {
+        let client = self.client.clone();
+        let mut closed = core::pin::pin!(client.closed());
+        let (reason, driven) = loop {
             tokio::select! {
                 // The last bytes come before the exit status: what the agent said at the end is heard first.
                 biased;
-                reason = &mut self.driver => break reason,
+                reason = &mut self.driver => break (reason, true),
+                // It is not done yet: it ends what the sessions own. The agent does not wait for that.
+                reason = &mut closed => break (reason, false),
                 status = self.process.wait(), if exited.is_none() => {
                     status?;
                     exited = Some(LastBytes::new(self.client.shared.lock().desk.bytes_read()));
@@ -112,9 +116,14 @@ impl Running {
                 }),
             }
         };
-        // The driver owns the agent's stdin: dropping it closes that.
-        drop(core::mem::replace(&mut self.driver, Box::pin(core::future::pending())));
-        let Ended { status, by } = self.process.shutdown().await?;
+        let (driver, shutdown) = (&mut self.driver, self.process.shutdown());
+        let rest = async {
+            if !driven {
+                driver.await;
+            }
+        };
+        let ((), ended) = tokio::join!(rest, shutdown);
+        let Ended { status, by } = ended?;
         let stderr = String::from_utf8_lossy(&self.process.stderr_tail()).into_owned();
         Ok(Ending { reason, status, by, stderr })
     }

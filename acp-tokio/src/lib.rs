@@ -4,11 +4,16 @@
 //! host is told, and the driver, a future that you spawn or poll. Nothing is spawned behind your back, nothing needs a
 //! `LocalSet`, and all futures are `Send`. The rules are the core's: this crate moves bytes, watches the clock and wakes
 //! whoever waits.
+//!
+//! Child processes are the feature `process`, which is on by default: switch it off where nothing is started, for one in an
+//! agent that has no MCP servers.
 
 mod driver;
 mod handle;
+#[cfg(feature = "process")]
 mod launch;
 mod pending;
+#[cfg(feature = "process")]
 pub mod process;
 mod shared;
 pub mod stdio;
@@ -22,11 +27,14 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use self::{
     handle::{Actions, Handle},
-    launch::{Ending, Running, launch, launch_through},
     pending::{Pending, PromptTurn},
-    process::{AgentProcess, Ended, Grace, Pipes},
     stdio::{Stdin, Stdout, stdio, terminated},
     turn::Turn,
+};
+#[cfg(feature = "process")]
+pub use self::{
+    launch::{Ending, Running, launch, launch_through},
+    process::{AgentProcess, Ended, Grace, KeptProcess, Pipes},
 };
 
 /// A connection in three parts: what sends, what is told, and what moves the bytes.
@@ -84,6 +92,6 @@ fn connect<R: Role>(
 }
 
 /// The programs of the README are compiled as they stand there.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "process"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

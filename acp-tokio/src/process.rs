@@ -5,9 +5,15 @@
 //! a full pipe stops the child for good (PROC-11). It is asked to go before it is made to: [`AgentProcess::shutdown`]
 //! follows `acp_core::machine::shutdown`.
 //!
+//! A program is named by [`command()`] and its arguments, or by a [`command_line`]. What a session of an agent starts in
+//! its turn, MCP servers above all, is given to that session by [`Handle::keep`](crate::Handle::keep), and ends with it.
+//!
 //! What escapes: a descendant that makes itself a group or session of its own, as terminals with job control do, is the
 //! agent's to end when it gets SIGTERM, which is why that comes before SIGKILL. And since the group is not the
 //! terminal's foreground group, Ctrl-C reaches the client alone: it is the client's to pass on, by a shutdown.
+//!
+//! Windows is type-checked only, nothing of it was ever run. `.cmd` and `.bat` are found by [`command()`], no console window
+//! opens, and there is no SIGTERM.
 //!
 //! Groups: `process-wrap` does it on Windows, by a job object. On Unix it does not kill the group when dropped, and
 //! signals a group whose leader it has reaped, when the number may be a stranger's; so there it is std and `rustix`.
@@ -22,20 +28,43 @@ pub use acp_core::process::Grace;
 use acp_core::process::{Departure, LINGER, PIECE, PIECES, Tail};
 use bytes::Bytes;
 use tokio::io::AsyncReadExt as _;
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{ChildStderr, ChildStdout, Command};
 use tokio::sync::{broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use group::Group;
+#[cfg(unix)]
+use self::group::Group;
+#[cfg(windows)]
+use self::job::Group;
+pub use self::{
+    command::{command, command_line},
+    kept::KeptProcess,
+    pipe::ChildStdin,
+};
 
-/// The wire to an agent. Dropping `stdin` is the first step of a shutdown.
+mod command;
+#[cfg(unix)]
+mod group;
+#[cfg(windows)]
+mod job;
+mod kept;
+mod pipe;
+
+/// The wire to an agent.
 #[derive(Debug)]
 pub struct Pipes {
     /// What the agent reads.
     pub stdin: ChildStdin,
     /// What the agent writes. Bytes may be left in it after the exit: read to the end before calling a stream over.
     pub stdout: ChildStdout,
+}
+
+/// The streams of a child that was just started.
+struct Streams {
+    stdin: tokio::process::ChildStdin,
+    stdout: ChildStdout,
+    stderr: ChildStderr,
 }
 
 /// How a process ended, in facts.
@@ -47,7 +76,7 @@ pub struct Ended {
     pub by: Option<Step>,
 }
 
-/// An agent that runs as a child process, and its process group (on Windows: its job object).
+/// An agent, or anything else, that runs as a child process, and its process group (on Windows: its job object).
 ///
 /// Dropping it kills the whole group, at once and without blocking, whether or not there still is a runtime, and no
 /// zombie is left. Nothing can be done in a client that is itself killed by SIGKILL: then the agent sees its stdin end.
@@ -57,6 +86,7 @@ pub struct AgentProcess {
     group: Group,
     departure: Departure,
     started: Instant,
+    stdin: pipe::Closer,
     stderr: Arc<Stderr>,
     drain: Option<JoinHandle<()>>,
     /// Tells the drain that the process is over (or, when dropped, that nobody looks any more).
@@ -83,14 +113,16 @@ impl AgentProcess {
         // A missing directory and a missing program are the same error of the system.
         let place = directory.map_or_else(String::new, |directory| format!(" in {}", directory.display()));
         let name = format!("{}{place}", program.display());
-        let (group, pipes, stderr) = Group::spawn(command)
+        let (group, Streams { stdin, stdout, stderr }) = Group::spawn(command)
             .map_err(|error| io::Error::new(error.kind(), format!("cannot start {name}: {error}")))?;
 
+        let (pipe, stdin) = ChildStdin::new(stdin);
         let shared = Arc::new(Stderr::new());
         let (over, is_over) = watch::channel(false);
         let drain = tokio::spawn(drain(stderr, Arc::clone(&shared), is_over));
         let (departure, started) = (Departure::new(grace), Instant::now());
-        Ok((Self { group, departure, started, stderr: shared, drain: Some(drain), over }, pipes))
+        let process = Self { group, departure, started, stdin, stderr: shared, drain: Some(drain), over };
+        Ok((process, Pipes { stdin: pipe, stdout }))
     }
 
     /// Its process id, which is its group's too. `None` once it was reaped.
@@ -102,7 +134,7 @@ impl AgentProcess {
     /// The last 64 KiB that the process, or a descendant, wrote to stderr. Complete after `wait` or `shutdown`.
     #[must_use]
     pub fn stderr_tail(&self) -> Vec<u8> {
-        self.stderr.lock().tail.to_vec()
+        self.stderr.tail()
     }
 
     /// What [`stderr_tail`](Self::stderr_tail) has, and everything that comes after it, in pieces of up to 8 KiB.
@@ -110,10 +142,7 @@ impl AgentProcess {
     /// A taker who is 64 pieces behind misses the oldest, and is told how many (`RecvError::Lagged`): the process never
     /// waits for a taker. The channel closes with stderr.
     pub fn follow_stderr(&self) -> (Vec<u8>, broadcast::Receiver<Bytes>) {
-        let ring = self.stderr.lock();
-        // A closed channel, for when stderr is already over.
-        let pieces = ring.pieces.as_ref().map_or_else(|| broadcast::channel(1).1, broadcast::Sender::subscribe);
-        (ring.tail.to_vec(), pieces)
+        self.stderr.follow()
     }
 
     /// Waits for the process to end, by itself. What is left of its group is then killed, and its stderr is complete
@@ -129,11 +158,11 @@ impl AgentProcess {
         status
     }
 
-    /// Ends the process: waits for it to go because its stdin was closed, then SIGTERM to its group and a wait, then
-    /// SIGKILL to its group. Nothing of the group is left afterwards.
+    /// Ends the process: closes its stdin and waits, then SIGTERM to its group and a wait, then SIGKILL to its group.
+    /// Nothing of the group is left afterwards.
     ///
-    /// **Drop [`Pipes::stdin`] first**, else the first grace is a wait for nothing. Cancel safe: called again it goes on
-    /// where it was, with the same deadlines. Without SIGTERM (Windows) that step is passed over.
+    /// Cancel safe: called again it goes on where it was, with the same deadlines. Without SIGTERM (Windows) that step is
+    /// passed over.
     ///
     /// # Errors
     ///
@@ -162,8 +191,10 @@ impl AgentProcess {
     fn advance(&mut self, input: Input) {
         let now = Timestamp::from_elapsed(self.started.elapsed());
         self.departure.step(input, now, |step| match step {
-            // The owner of the pipe has dropped it.
-            Step::CloseStdin => true,
+            Step::CloseStdin => {
+                self.stdin.close();
+                true
+            }
             Step::Terminate => self.group.terminate(),
             Step::Kill => {
                 self.group.kill();
@@ -202,6 +233,17 @@ impl Stderr {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn tail(&self) -> Vec<u8> {
+        self.lock().tail.to_vec()
+    }
+
+    fn follow(&self) -> (Vec<u8>, broadcast::Receiver<Bytes>) {
+        let ring = self.lock();
+        // A closed channel, for when stderr is already over.
+        let pieces = ring.pieces.as_ref().map_or_else(|| broadcast::channel(1).1, broadcast::Sender::subscribe);
+        (ring.tail.to_vec(), pieces)
+    }
+
     fn push(&self, piece: &[u8]) {
         let mut ring = self.lock();
         ring.tail.push(piece);
@@ -231,65 +273,4 @@ async fn drain(mut from: ChildStderr, to: Arc<Stderr>, mut over: watch::Receiver
         }
     }
     to.lock().pieces = None;
-}
-
-#[cfg(unix)]
-mod group;
-
-#[cfg(windows)]
-mod group {
-    //! A job object, which ends with its last handle.
-
-    use std::io;
-    use std::process::ExitStatus;
-
-    use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
-    use tokio::process::{ChildStderr, Command};
-
-    use super::Pipes;
-
-    #[derive(Debug)]
-    pub(super) struct Group(Box<dyn ChildWrapper>);
-
-    impl Group {
-        pub(super) fn spawn(command: Command) -> io::Result<(Self, Pipes, ChildStderr)> {
-            let mut child = CommandWrap::from(command).wrap(KillOnDrop).wrap(JobObject).spawn()?;
-            let missing = || io::Error::other("a stream is not piped");
-            let stdin = child.stdin().take().ok_or_else(missing)?;
-            let stdout = child.stdout().take().ok_or_else(missing)?;
-            let stderr = child.stderr().take().ok_or_else(missing)?;
-            Ok((Self(child), Pipes { stdin, stdout }, stderr))
-        }
-
-        pub(super) fn id(&self) -> Option<u32> {
-            self.0.id()
-        }
-
-        /// Of the leader, not of the whole job: that is what the outer `wait` is for, and it may never come.
-        pub(super) async fn exited(&mut self) -> io::Result<ExitStatus> {
-            let status = self.0.inner_mut().wait().await;
-            self.kill();
-            status
-        }
-
-        pub(super) fn has_exited(&mut self) -> bool {
-            !matches!(self.0.inner_mut().try_wait(), Ok(None))
-        }
-
-        /// There is no such thing here.
-        pub(super) const fn terminate(&mut self) -> bool {
-            false
-        }
-
-        pub(super) fn kill(&mut self) {
-            // An error is a job that is already over.
-            let _ = self.0.start_kill();
-        }
-    }
-
-    impl Drop for Group {
-        fn drop(&mut self) {
-            self.kill();
-        }
-    }
 }

@@ -114,6 +114,7 @@ macro_rules! conformance {
             an_agent_that_ignores_its_stdin_gets_sigterm,
             an_agent_that_ignores_sigterm_is_killed_after_the_grace,
             a_shutdown_that_is_dropped_goes_on_when_called_again,
+            a_shutdown_ends_the_stdin_that_somebody_still_writes_to,
             a_wait_may_be_dropped_anywhere,
             a_shutdown_takes_the_grandchildren,
             what_an_agent_leaves_behind_ends_with_it,
@@ -121,11 +122,19 @@ macro_rules! conformance {
             a_flood_on_stderr_blocks_nobody_and_its_end_is_kept,
             a_follower_of_stderr_gets_every_byte_once,
             an_agent_that_cannot_be_started_is_named,
+            a_command_line_is_split_as_a_shell_does,
             the_exit_status_never_overtakes_the_last_bytes,
             a_descendant_of_the_group_does_not_keep_the_connection,
             a_killed_agent_gives_a_reason_within_a_second,
             a_closed_connection_ends_the_agent,
             a_launch_may_be_dropped_anywhere,
+            all_that_a_session_owns_ends_at_once_on_close_load_resume_and_disconnect,
+            a_child_that_ignores_sigterm_is_killed_with_all_it_started,
+            what_is_kept_after_a_load_stays_until_the_end,
+            a_child_of_a_session_may_end_before_it,
+            a_child_that_comes_too_late_is_ended,
+            a_dropped_driver_kills_what_the_sessions_own,
+            an_agent_does_not_wait_for_what_the_clients_sessions_own,
         ]);
         #[cfg(target_os = "linux")]
         $crate::conformance!($adapter, process: [

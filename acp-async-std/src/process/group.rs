@@ -15,7 +15,7 @@ use event_listener::Event;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 
-use super::{ChildStderr, ChildStdin, ChildStdout, Pipes};
+use super::Streams;
 
 /// An exit status, or why there is none; kept, since it is asked for again.
 type Exit = Result<ExitStatus, Arc<io::Error>>;
@@ -67,7 +67,7 @@ impl Leader {
 }
 
 impl Group {
-    pub(super) fn spawn(mut command: Command) -> io::Result<(Self, Pipes, ChildStderr)> {
+    pub(super) fn spawn(mut command: Command) -> io::Result<(Self, Streams)> {
         let mut child = command.process_group(0).spawn()?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // From here on an error drops the group, which kills it.
@@ -75,8 +75,7 @@ impl Group {
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
             return Err(io::Error::other("a stream is not piped"));
         };
-        let pipes = Pipes { stdin: ChildStdin::new(stdin)?, stdout: ChildStdout::new(stdout)? };
-        Ok((group, pipes, ChildStderr::new(stderr)?))
+        Ok((group, Streams { stdin, stdout, stderr }))
     }
 
     fn watched(child: Child) -> io::Result<Self> {

@@ -2,9 +2,12 @@
 
 use core::{
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll, Waker},
 };
-use std::{io, process};
+use std::{
+    io, process,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use futures_io::{AsyncRead, AsyncWrite};
 
@@ -13,9 +16,21 @@ type Inner<T> = async_io::Async<T>;
 #[cfg(not(unix))]
 type Inner<T> = blocking::Unblock<T>;
 
-/// What an agent reads. Closing it, or dropping it, ends the agent's input.
+/// What an agent reads. Closing it, or dropping it, ends the agent's input; so does a shutdown of its process, after which
+/// writing fails with [`io::ErrorKind::BrokenPipe`].
 #[derive(Debug)]
-pub struct ChildStdin(Option<Inner<process::ChildStdin>>);
+pub struct ChildStdin(Closer);
+
+/// Closes it from elsewhere.
+#[derive(Clone, Debug)]
+pub(super) struct Closer(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    pipe: Option<Inner<process::ChildStdin>>,
+    /// Who waits for the pipe to take more, and would wait for ever for one that is gone.
+    waiting: Option<Waker>,
+}
 
 /// What an agent writes.
 #[derive(Debug)]
@@ -36,12 +51,32 @@ fn open<T>(pipe: T) -> io::Result<Inner<T>> {
 }
 
 impl ChildStdin {
-    pub(super) fn new(pipe: process::ChildStdin) -> io::Result<Self> {
-        Ok(Self(Some(open(pipe)?)))
+    pub(super) fn new(pipe: process::ChildStdin) -> io::Result<(Self, Closer)> {
+        let closer = Closer(Arc::new(Mutex::new(State { pipe: Some(open(pipe)?), waiting: None })));
+        Ok((Self(closer.clone()), closer))
+    }
+}
+
+impl Closer {
+    pub(super) fn close(&self) {
+        let State { pipe, waiting } = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *pipe = None;
+        if let Some(waiting) = waiting.take() {
+            waiting.wake();
+        }
     }
 
-    fn inner(self: Pin<&mut Self>) -> io::Result<Pin<&mut Inner<process::ChildStdin>>> {
-        self.get_mut().0.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::BrokenPipe.into())
+    fn poll<T>(
+        &self,
+        cx: &mut Context<'_>,
+        gone: io::Result<T>,
+        poll: impl FnOnce(Pin<&mut Inner<process::ChildStdin>>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let State { pipe, waiting } = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(pipe) = pipe else { return Poll::Ready(gone) };
+        let polled = poll(Pin::new(pipe), cx);
+        *waiting = polled.is_pending().then(|| cx.waker().clone());
+        polled
     }
 }
 
@@ -71,18 +106,24 @@ impl AsyncRead for ChildStderr {
 
 impl AsyncWrite for ChildStdin {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.inner()?.poll_write(cx, bytes)
+        self.0.poll(cx, Err(io::ErrorKind::BrokenPipe.into()), |pipe, cx| pipe.poll_write(cx, bytes))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Ok(inner) = self.inner() else { return Poll::Ready(Ok(())) };
-        inner.poll_flush(cx)
+        self.0.poll(cx, Ok(()), |pipe, cx| pipe.poll_flush(cx))
     }
 
-    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Some(inner) = self.0.as_mut() else { return Poll::Ready(Ok(())) };
-        let closed = ready!(Pin::new(inner).poll_close(cx));
-        self.0 = None;
-        Poll::Ready(closed)
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let closed = self.0.poll(cx, Ok(()), |pipe, cx| pipe.poll_close(cx));
+        if closed.is_ready() {
+            self.0.close();
+        }
+        closed
+    }
+}
+
+impl Drop for ChildStdin {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }

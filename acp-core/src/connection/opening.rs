@@ -112,6 +112,11 @@ impl<R: Role> Connection<R> {
         }
     }
 
+    /// How many sessions are gone. When this changes, some key names nothing any more.
+    pub(crate) const fn sessions_forgotten(&self) -> u64 {
+        self.sessions.removed()
+    }
+
     /// A session is gone: its key names nothing from here on.
     pub(super) fn forget_session(&mut self, session: SessionKey) {
         self.timers.disarm(Cause::CloseSession(session));

@@ -163,6 +163,7 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
     /// The driver is done; or it was dropped before the end, which is the end, too: turns stop, and nobody waits for ever.
     pub fn finish(&mut self, now: Timestamp) {
         self.conn.handle_lost("its driver was dropped", now);
+        self.children.let_go(|_, _| true);
         self.finished = true;
     }
 

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
-use super::Pipes;
+use super::Streams;
 
 /// An exit status, or why there is none; kept, since it is asked for again.
 type Exit = Result<ExitStatus, Arc<io::Error>>;
@@ -62,7 +62,7 @@ impl Leader {
 }
 
 impl Group {
-    pub(super) fn spawn(mut command: Command) -> io::Result<(Self, Pipes, ChildStderr)> {
+    pub(super) fn spawn(mut command: Command) -> io::Result<(Self, Streams)> {
         let mut child = command.as_std_mut().process_group(0).spawn()?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // From here on an error drops the group, which kills it.
@@ -70,8 +70,8 @@ impl Group {
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
             return Err(io::Error::other("a stream is not piped"));
         };
-        let pipes = Pipes { stdin: ChildStdin::from_std(stdin)?, stdout: ChildStdout::from_std(stdout)? };
-        Ok((group, pipes, ChildStderr::from_std(stderr)?))
+        let (stdin, stdout) = (ChildStdin::from_std(stdin)?, ChildStdout::from_std(stdout)?);
+        Ok((group, Streams { stdin, stdout, stderr: ChildStderr::from_std(stderr)? }))
     }
 
     fn watched(child: Child) -> io::Result<Self> {

@@ -7,13 +7,12 @@ use std::{
 };
 
 use acp_core::{ClientAction, Config, Decision, Payload, wire::PermissionOptionKind};
-use acp_tokio::Grace;
+use acp_tokio::{Grace, process};
 use serde_json::{Value, json};
-use tokio::process::Command;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut command = Command::new(env::args_os().nth(1).ok_or("usage: client_small AGENT [ARGS…]")?);
+    let mut command = process::command(env::args_os().nth(1).ok_or("usage: client_small AGENT [ARGS…]")?);
     command.args(env::args_os().skip(2));
     let (client, mut actions, running) = acp_tokio::launch(command, Config::client(), Grace::default())?;
     let running = tokio::spawn(running.run());

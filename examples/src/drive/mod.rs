@@ -25,7 +25,6 @@ use std::{
 
 use acp_core::{Client, Config, Side, machine::shutdown::Step};
 use acp_tokio::{Actions, Grace, Handle, Running};
-use tokio::process::Command;
 
 use self::{args::Plan, events::Event, run::Run, show::Output};
 use crate::{
@@ -103,7 +102,7 @@ fn start(
     recorder: Option<&Recorder>,
 ) -> io::Result<(Handle<Client>, Actions<Client>, Running)> {
     let (program, arguments) = plan.agent.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut command = Command::new(program);
+    let mut command = acp_tokio::process::command(program);
     command.args(arguments).current_dir(&plan.cwd);
     if let (Some((file, text)), Some(recorder)) = (&plan.trace, recorder) {
         start_trace(recorder, file, *text)?;

@@ -16,7 +16,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::{
     io::AsyncReadExt as _,
-    process::Command,
     sync::{broadcast::error::RecvError, watch},
 };
 use tokio_util::sync::CancellationToken;
@@ -90,7 +89,7 @@ impl Terminals {
         if !directory.is_absolute() {
             return Err(invalid_params("`cwd` must be an absolute path"));
         }
-        let mut command = Command::new(&asked.command);
+        let mut command = acp_tokio::process::command(&asked.command);
         command.args(asked.args.unwrap_or_default()).current_dir(directory);
         command.envs(asked.env.unwrap_or_default().into_iter().map(|Variable { name, value }| (name, value)));
         let (process, pipes) = AgentProcess::spawn(command, AT_ONCE).map_err(internal)?;

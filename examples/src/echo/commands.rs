@@ -40,7 +40,10 @@ async fn obey(talk: &Talk, prompt: &str) -> Result<StopReason, Halt> {
         "echo" => talk.say(rest).await?,
         "len" => talk.say(&rest.chars().count().to_string()).await?,
         "stream" => stream(talk, rest).await?,
-        "hang" => talk.unless_cancelled(core::future::pending::<()>()).await?,
+        "hang" => {
+            eprintln!("echo_agent: hangs");
+            talk.unless_cancelled(core::future::pending::<()>()).await?;
+        }
         "big" => {
             let size: usize = number("big N", rest)?;
             if size > LINE {
@@ -81,6 +84,7 @@ async fn stream(talk: &Talk, arguments: &str) -> Result<(), Halt> {
             talk.unless_cancelled(tokio::time::sleep(pause)).await?;
         }
     }
+    eprintln!("echo_agent: streamed {count} chunks");
     Ok(())
 }
 

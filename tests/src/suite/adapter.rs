@@ -60,6 +60,8 @@ pub trait Adapter: Sized + Send + Sync + 'static {
     type Turn: Send + Sync + 'static;
     /// `AgentProcess`.
     type Process: Send + Sync + 'static;
+    /// `KeptProcess`.
+    type Kept<R: Role>: Send + 'static;
     /// Follows stderr.
     type Pieces: Send + 'static;
     /// `Running`.
@@ -163,6 +165,22 @@ pub trait Adapter: Sized + Send + Sync + 'static {
     ///
     /// Its own.
     fn start(command: Command, grace: Grace) -> io::Result<(Self::Process, BoxWrite, BoxRead)>;
+    /// The same, by a command line.
+    ///
+    /// # Errors
+    ///
+    /// Its own.
+    fn start_line(line: &str, grace: Grace) -> io::Result<(Self::Process, BoxWrite, BoxRead)>;
+    /// `Handle::keep`.
+    fn keep<R: Role>(handle: &Self::Handle<R>, session: SessionKey, process: Self::Process) -> Self::Kept<R>;
+    /// `KeptProcess::end`.
+    fn kept_end<R: Role>(kept: &Self::Kept<R>);
+    /// `KeptProcess::ended`.
+    fn kept_ended<R: Role>(
+        kept: Self::Kept<R>,
+    ) -> impl Future<Output = io::Result<(Option<ExitStatus>, Option<Step>)>> + Send;
+    /// `Handle::released`.
+    fn released<R: Role>(handle: &Self::Handle<R>, session: SessionKey) -> impl Future<Output = ()> + Send;
     /// `AgentProcess::id`.
     fn id(process: &Self::Process) -> Option<u32>;
     /// `AgentProcess::stderr_tail`.

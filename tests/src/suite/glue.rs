@@ -16,6 +16,7 @@ macro_rules! adapter {
             type Prompt = $adapter::PromptTurn;
             type Turn = $adapter::Turn;
             type Process = $adapter::AgentProcess;
+            type Kept<R: acp_core::Role> = $adapter::KeptProcess<R>;
             type Pieces = $pieces;
             type Running = $adapter::Running;
 
@@ -151,6 +152,36 @@ macro_rules! adapter {
             ) -> std::io::Result<(Self::Process, $crate::suite::BoxWrite, $crate::suite::BoxRead)> {
                 let (process, pipes) = $adapter::AgentProcess::spawn(command.into(), grace)?;
                 Ok((process, Box::new($write_back(pipes.stdin)), Box::new($read_back(pipes.stdout))))
+            }
+
+            fn start_line(
+                line: &str,
+                grace: acp_core::process::Grace,
+            ) -> std::io::Result<(Self::Process, $crate::suite::BoxWrite, $crate::suite::BoxRead)> {
+                let (process, pipes) = $adapter::AgentProcess::spawn($adapter::process::command_line(line)?, grace)?;
+                Ok((process, Box::new($write_back(pipes.stdin)), Box::new($read_back(pipes.stdout))))
+            }
+
+            fn keep<R: acp_core::Role>(
+                handle: &Self::Handle<R>,
+                session: acp_core::SessionKey,
+                process: Self::Process,
+            ) -> Self::Kept<R> {
+                handle.keep(session, process)
+            }
+
+            fn kept_end<R: acp_core::Role>(kept: &Self::Kept<R>) {
+                kept.end();
+            }
+
+            async fn kept_ended<R: acp_core::Role>(
+                kept: Self::Kept<R>,
+            ) -> std::io::Result<(Option<std::process::ExitStatus>, Option<acp_core::machine::shutdown::Step>)> {
+                kept.ended().await.map(|ended| (ended.status, ended.by))
+            }
+
+            async fn released<R: acp_core::Role>(handle: &Self::Handle<R>, session: acp_core::SessionKey) {
+                handle.released(session).await;
             }
 
             fn id(process: &Self::Process) -> Option<u32> {

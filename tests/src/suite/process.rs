@@ -4,6 +4,7 @@
 //! for something to have happened.
 
 mod connected;
+mod kept;
 
 use core::time::Duration;
 use std::{os::unix::process::ExitStatusExt as _, process::Command, time::Instant};
@@ -12,7 +13,7 @@ use acp_core::{machine::shutdown::Step, process::Grace};
 use futures_lite::{AsyncReadExt as _, AsyncWriteExt as _, future::yield_now};
 use rustix::process::{Pid, Signal};
 
-pub use self::connected::*;
+pub use self::{connected::*, kept::*};
 use super::{Adapter, BoxRead, BoxWrite, Missed, polled, soon};
 
 const SHORT: Grace = Grace { stdin: Duration::from_millis(50), terminate: Duration::from_millis(50) };
@@ -233,4 +234,39 @@ pub async fn an_agent_that_cannot_be_started_is_named<A: Adapter>() {
     command.current_dir("/no/such/directory");
     let text = A::start(command, LONG).map(drop).expect_err("there is no such directory").to_string();
     assert!(text.starts_with("cannot start sh in /no/such/directory: "), "{text}");
+}
+
+#[doc(hidden)]
+pub async fn a_command_line_is_split_as_a_shell_does<A: Adapter>() {
+    let line = r#"sh -c 'printf "%s|" "$0" "$@"' a "b c" d\ e '' "#;
+    let (mut agent, _stdin, stdout) = A::start_line(line, LONG).expect("sh starts");
+    assert!(A::wait(&mut agent).await.expect("a status").success());
+    assert_eq!(rest::<A>(stdout).await, "a|b c|d e||");
+
+    for (line, says) in [
+        ("sh -c 'oh", "the command line has no closing ' for the one at byte 6"),
+        (" # nothing", "the command line names no program"),
+    ] {
+        let error = A::start_line(line, LONG).map(drop).expect_err("it names nothing");
+        assert_eq!((error.kind(), error.to_string()), (std::io::ErrorKind::InvalidInput, says.into()));
+    }
+}
+
+#[doc(hidden)]
+pub async fn a_shutdown_ends_the_stdin_that_somebody_still_writes_to<A: Adapter>() {
+    // It reads nothing until it is asked to go: what is written waits.
+    let script = "trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done";
+    let (mut agent, mut stdin, mut stdout) = spawn::<A>(script, Grace { stdin: SHORT.stdin, ..LONG });
+    assert_eq!(line::<A>(&mut stdout).await, "up");
+    let flood = A::spawn(async move { stdin.write_all(&vec![0; 1 << 20]).await.map_err(|error| error.kind()) });
+    // Enough time would prove nothing: it ends the same way if the pipe is not full yet.
+    A::sleep(Duration::from_millis(5)).await;
+    let (status, by) = A::shutdown(&mut agent).await.expect("a status");
+    assert_eq!((status.and_then(|status| status.code()), by), (Some(0), Some(Step::Terminate)));
+    assert_eq!(soon::<A, _>("the end of the writing", flood).await, Err(std::io::ErrorKind::BrokenPipe));
+
+    let (mut agent, _stdin, stdout) = A::start(Command::new("cat"), LONG).expect("cat starts");
+    let (status, by) = A::shutdown(&mut agent).await.expect("a status");
+    assert_eq!((status.and_then(|status| status.code()), by), (Some(0), Some(Step::CloseStdin)));
+    assert_eq!(rest::<A>(stdout).await, "");
 }
