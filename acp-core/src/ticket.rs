@@ -140,6 +140,33 @@ impl TurnTicket {
     }
 }
 
+/// Copies tickets, for those who copy a connection with [`Connection::fork`](crate::Connection::fork): a model checker has
+/// to answer in every copy. In one connection the second of two copies is answered
+/// [`TooLate`](crate::Delivery::TooLate).
+pub trait Fork {
+    /// The same right, to be used in a copy of the connection.
+    #[must_use]
+    fn fork(&self) -> Self;
+}
+
+macro_rules! fork {
+    ($($name:ident { $($field:ident),* }),* $(,)?) => { $(
+        impl Fork for $name {
+            fn fork(&self) -> Self {
+                Self { $($field: self.$field),* }
+            }
+        }
+    )* };
+}
+
+fork!(
+    Ticket { key },
+    InitializeTicket { key },
+    PermissionTicket { key },
+    SessionTicket { key, method },
+    TurnTicket { key, turn, session },
+);
+
 /// Where an update or a request belongs: to a turn, or to a session apart from any turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {

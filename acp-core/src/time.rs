@@ -25,6 +25,18 @@ impl Timestamp {
         Self(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX))
     }
 
+    /// This many nanoseconds after the epoch.
+    #[must_use]
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// Nanoseconds since the epoch.
+    #[must_use]
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
     /// How long after `earlier` this is; zero if it is not.
     #[must_use]
     pub const fn saturating_duration_since(self, earlier: Self) -> Duration {

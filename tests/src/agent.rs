@@ -6,20 +6,20 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use acp_core::{
-    Agent, AgentAction, CommandError, Common, Config, Connection, Deadline, Delivery, ErrorObject, InitializeTicket,
-    Payload, RequestKey, Scope, SessionKey, SessionTicket, Ticket, Timestamp, TurnEnd, TurnKey, TurnTicket,
-    wire::StopReason,
+    Agent, AgentAction, CommandError, Common, Config, Deadline, Delivery, ErrorObject, InitializeTicket, Payload,
+    RequestKey, Scope, SessionKey, SessionTicket, Ticket, Timestamp, TurnEnd, TurnKey, TurnTicket, wire::StopReason,
 };
 use serde_json::{Value, json};
 
 use crate::bench::{agent_capabilities, client_capabilities, payload};
+use crate::taped::Taped;
 use crate::words::{action_in_words, frame_in_words};
 
 /// One agent under test, its clock, and the tickets that its host holds.
 #[derive(Debug)]
 pub struct AgentBench {
     /// The connection under test.
-    pub conn: Connection<Agent>,
+    pub conn: Taped<Agent>,
     /// The time it is given.
     pub now: Timestamp,
     /// What the host may answer, as it was told.
@@ -79,8 +79,7 @@ impl AgentBench {
     /// The configuration is impossible.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        let conn = Connection::new(config).expect("a possible configuration");
-        Self { conn, now: Timestamp::ZERO, held: Held::default() }
+        Self { conn: Taped::new(config), now: Timestamp::ZERO, held: Held::default() }
     }
 
     /// One that is initialized, with everything offered on both sides.

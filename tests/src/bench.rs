@@ -2,14 +2,16 @@
 
 use core::{fmt::Debug, time::Duration};
 
-use acp_core::{Agent, AgentAction, Client, Config, Connection, Payload, Role, SessionKey, Timestamp};
+use acp_core::{Agent, AgentAction, Client, Config, Payload, Role, SessionKey, Timestamp};
 use serde_json::{Value, json};
+
+use crate::taped::Taped;
 
 /// A connection with a clock of its own. `conn` is there for commands; `now` is what they take.
 #[derive(Debug)]
 pub struct Bench<R: Role> {
     /// The connection under test.
-    pub conn: Connection<R>,
+    pub conn: Taped<R>,
     /// The time, which only [`wait`](Self::wait) moves.
     pub now: Timestamp,
 }
@@ -24,7 +26,7 @@ impl<R: Role> Bench<R> {
     /// A fresh connection at time zero.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { conn: Connection::new(config).expect("a good configuration"), now: Timestamp::ZERO }
+        Self { conn: Taped::new(config), now: Timestamp::ZERO }
     }
 
     /// Bytes in, as they are.

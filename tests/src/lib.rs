@@ -7,6 +7,7 @@ pub mod describe;
 pub mod explore;
 pub mod pair;
 pub mod suite;
+pub mod taped;
 pub mod wire;
 pub mod words;
 pub mod work;

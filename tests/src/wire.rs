@@ -4,18 +4,19 @@
 
 use core::time::Duration;
 
-use acp_core::{Agent, AgentAction, Client, Common, Config, Connection, Payload, Role, SessionKey, Timestamp};
+use acp_core::{Agent, AgentAction, Client, Common, Config, Payload, Role, SessionKey, Timestamp};
 
 use crate::{
     bench::Bench,
     describe::{Describe, frame},
+    taped::Taped,
 };
 
 /// A connection on the bench, and what it has told so far.
 #[derive(Debug)]
 pub struct Wire<R: Role> {
     /// The connection under test.
-    pub conn: Connection<R>,
+    pub conn: Taped<R>,
     /// The time, which only [`sleep`](Self::sleep) moves.
     pub now: Timestamp,
     /// The actions that were taken out, oldest first, with their tickets.

@@ -14,6 +14,7 @@ use acp_core::{Config, Overlap, wire::StopReason};
 use acp_tests::agent::{AgentBench, chunk};
 use acp_tests::bench::payload;
 use acp_tests::explore::{Broken, Model, explore};
+use acp_tests::taped;
 use serde_json::json;
 
 use observer::Observer;
@@ -80,6 +81,7 @@ impl fmt::Display for Event {
 
 impl World {
     fn new(scope: &Scope, bytewise: bool) -> Self {
+        taped::off();
         let mut config = Config::agent();
         config.overlap = scope.overlap;
         Self {

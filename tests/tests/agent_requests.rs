@@ -31,7 +31,8 @@ fn cancelled() -> serde_json::Value {
 fn a_request_names_its_session_and_the_answer_comes_back_once() {
     let mut bench = in_turn(Config::agent());
     let params = payload(json!({ "path": "/etc/hosts" }));
-    let sent = bench.conn.request_in(bench.turn(1), "fs/read_text_file", &params, None, bench.now).expect("sent");
+    let turn = bench.turn(1);
+    let sent = bench.conn.request_in(turn, "fs/read_text_file", &params, None, bench.now).expect("sent");
     let frames = bench.frames();
     assert_eq!(frames[0]["params"], json!({ "sessionId": "s1", "path": "/etc/hosts" }));
     bench.answer(sent, json!({ "content": "x" }));
@@ -215,7 +216,8 @@ fn the_deadline_is_a_policy_and_each_request_may_have_its_own() {
     bench.ask(bench.turn(1), "fs/read_text_file").expect("sent");
     assert_eq!(bench.deadline(), None);
     let two = Some(Duration::from_secs(2));
-    let asked = bench.conn.request_in(bench.turn(1), "session/request_permission", &Payload::EMPTY, two, bench.now);
+    let turn = bench.turn(1);
+    let asked = bench.conn.request_in(turn, "session/request_permission", &Payload::EMPTY, two, bench.now);
     assert_eq!((asked.map(RequestKey::number), bench.due_in()), (Ok(2), two));
     bench.wait(Duration::from_secs(2));
     assert_eq!(bench.told(), ["Resolved r2 TimedOut"]);

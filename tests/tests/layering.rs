@@ -32,10 +32,12 @@ const LAYERS: &[Layer] = &[
         crates: None,
     },
     // Tables. They do not know each other: what couples them is the connection's business.
-    Layer { modules: &["session", "timers", "outbox"], imports: &[0, 1, 2], crates: None },
+    Layer { modules: &["session", "timers", "outbox", "tape"], imports: &[0, 1, 2], crates: None },
     Layer { modules: &["connection"], imports: &[0, 1, 2, 3, 4], crates: None },
     // What adapters share beside a connection, and beside a process.
     Layer { modules: &["desk", "process"], imports: &[0, 2, 3, 4], crates: None },
+    // What reads recordings, and calls a connection as they say.
+    Layer { modules: &["replay"], imports: &[0, 1, 2, 3, 4], crates: None },
 ];
 
 const PACKAGES: &[&str] = &["acp-core", "acp-tokio", "acp-async-std", "examples", "tests"];

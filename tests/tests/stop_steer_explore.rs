@@ -11,7 +11,10 @@ use std::hash::DefaultHasher;
 use std::panic::catch_unwind;
 
 use acp_core::{CancelKind, Cancellation, Cause, Config, FrameId, Timestamp, TurnKey};
-use acp_tests::client::{ClientBench, text};
+use acp_tests::{
+    client::{ClientBench, text},
+    taped,
+};
 use core::time::Duration;
 
 const BOUND: Duration = Duration::from_secs(10);
@@ -251,6 +254,7 @@ struct Run {
 
 impl Run {
     fn new() -> Self {
+        taped::off();
         let (client, _, turn) = ClientBench::running(Config::client());
         Self { client, turn, model: Model::default(), out: Vec::new() }
     }

@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use acp_core::{Agent, AgentAction, Client, Config, Limits, Overlap, Payload, Role};
 use acp_tests::{
     describe::Describe,
+    taped,
     wire::{Wire, raw, rpc},
 };
 use peak_alloc::PeakAlloc;
@@ -35,6 +36,7 @@ struct Meter {
 }
 
 fn alone() -> MutexGuard<'static, ()> {
+    taped::off();
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

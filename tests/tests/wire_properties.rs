@@ -12,6 +12,7 @@ use acp_core::{
 };
 use acp_tests::{
     describe::Describe,
+    taped,
     wire::{Wire, raw},
 };
 use bytes::Bytes;
@@ -142,6 +143,7 @@ where
 }
 
 fn patient(config: &mut Config) {
+    taped::damaged();
     config.limits.noise_lines = usize::MAX;
     config.limits.noise_bytes = usize::MAX;
 }
@@ -175,6 +177,7 @@ where
 
 /// A short limit, so that lines over it are among them.
 fn short(config: &mut Config) {
+    taped::damaged();
     config.limits.line = 1000;
     config.limits.noise_lines = 8;
 }

@@ -2,7 +2,7 @@
 
 use alloc::{collections::BTreeMap, format};
 
-use super::{Connection, agent_work::Kept, answer::Duty};
+use super::{Connection, agent_work::Kept, answer::Duty, recording::note};
 use crate::{
     action::{AgentAction, Delivery, TurnEnd},
     error::{CommandError, Misuse, Refused},
@@ -35,7 +35,8 @@ impl Connection<Agent> {
     /// Off at first, because most agents need none. Who logs in, and when that is no longer good, the host knows alone:
     /// switch it on before `initialize` is answered or when a login expires, and off before a good `authenticate` is
     /// answered, so that what the client sends upon the answer passes.
-    pub const fn set_auth_required(&mut self, required: bool) {
+    pub fn set_auth_required(&mut self, required: bool) {
+        note!(self, "set_auth_required", self.now, "required" = required);
         self.role.auth_required = required;
     }
 
@@ -58,6 +59,7 @@ impl Connection<Agent> {
         result: &Payload,
         now: Timestamp,
     ) -> Result<Delivery, Refused<InitializeTicket>> {
+        note!(self, "accept_initialize", now, "ticket" = ticket.key, "result" = result);
         self.advance(now);
         let Some(Duty::Initialize { version, before }) = self.duty(ticket.key).cloned() else {
             return Ok(Delivery::TooLate);
@@ -85,6 +87,7 @@ impl Connection<Agent> {
 
     /// Answers `initialize` with an error. A later one may succeed.
     pub fn reject_initialize(&mut self, ticket: InitializeTicket, error: &ErrorObject, now: Timestamp) -> Delivery {
+        note!(self, "reject_initialize", now, "ticket" = ticket.key, "error" = error);
         self.advance(now);
         if let Some(Duty::Initialize { before, .. }) = self.duty(ticket.key) {
             self.withdraw_initialize(*before);
@@ -105,6 +108,7 @@ impl Connection<Agent> {
         result: &Payload,
         now: Timestamp,
     ) -> Result<(SessionKey, Delivery), Refused<SessionTicket>> {
+        note!(self, "accept_session", now, "ticket" = ticket.key, "result" = result);
         self.advance(now);
         let opened = match self.duty(ticket.key).cloned() {
             Some(Duty::Open { session: Some(session), fresh, method, replay }) => {
@@ -146,6 +150,7 @@ impl Connection<Agent> {
 
     /// Answers a request that opens a session with an error.
     pub fn reject_session(&mut self, ticket: SessionTicket, error: &ErrorObject, now: Timestamp) -> Delivery {
+        note!(self, "reject_session", now, "ticket" = ticket.key, "error" = error);
         self.advance(now);
         if let Some(Duty::Open { session: Some(session), fresh, .. }) = self.duty(ticket.key).cloned() {
             self.opening_failed(session, fresh);
@@ -172,11 +177,12 @@ impl Connection<Agent> {
         update: &Payload,
         now: Timestamp,
     ) -> Result<Delivery, CommandError> {
+        let scope = scope.into();
+        note!(self, "update", now, "scope" = scope, "update" = update);
         self.advance(now);
         if self.lifecycle.is_closed() {
             return Ok(Delivery::TooLate);
         }
-        let scope = scope.into();
         let session = match self.session_of(scope) {
             Ok(session) => session,
             Err(CommandError::TurnOver) => return Ok(Delivery::TooLate),
@@ -230,6 +236,7 @@ impl Connection<Agent> {
     /// Ends a prompt turn: answers `session/prompt`, after all its updates. A turn that was cancelled is answered
     /// `cancelled`, whatever `end` says; one that was not never is: `cancelled` then goes out as an error of code -32800.
     pub fn end_turn(&mut self, ticket: TurnTicket, end: &TurnEnd, now: Timestamp) -> Delivery {
+        note!(self, "end_turn", now, "turn" = ticket.turn, "ticket" = ticket.key, "end" = end);
         self.advance(now);
         self.settle_turn(ticket.turn, end, false)
     }

@@ -1,6 +1,6 @@
 //! Text of the agent's, on the shortest way to the wire.
 
-use super::Connection;
+use super::{Connection, recording::note};
 use crate::{
     action::Delivery,
     error::{CommandError, Misuse},
@@ -29,11 +29,12 @@ impl Connection<Agent> {
         text: &str,
         now: Timestamp,
     ) -> Result<Delivery, CommandError> {
+        let scope = scope.into();
+        note!(self, "say", now, "scope" = scope, "kind" = kind.as_str(), "text" = text);
         self.advance(now);
         if self.lifecycle.is_closed() {
             return Ok(Delivery::TooLate);
         }
-        let scope = scope.into();
         let session = match self.session_of(scope) {
             Ok(session) => session,
             Err(CommandError::TurnOver) => return Ok(Delivery::TooLate),

@@ -3,7 +3,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Connection, answer::Duty, call::Purpose, turns::Turn};
+use super::{Connection, answer::Duty, call::Purpose, recording::note, turns::Turn};
 use crate::{
     error::{CommandError, Misuse},
     machine::{Foreground, ForegroundOutput, Machine, TurnInput},
@@ -34,6 +34,7 @@ impl Connection<Agent> {
     /// [`CommandError::Unsupported`] in version 1, [`Misuse::TurnInProgress`] while a turn runs, [`Misuse::SessionNotOpen`]
     /// while the session is being opened or closed.
     pub fn begin_work(&mut self, session: SessionKey, now: Timestamp) -> Result<TurnTicket, CommandError> {
+        note!(self, "begin_work", now, "session" = session);
         self.advance(now);
         self.check_open()?;
         if !self.speaks_v2() {
@@ -63,6 +64,7 @@ impl Connection<Agent> {
     ///
     /// `items` is no array, there is no such session, or [`CommandError::Unsupported`] in version 1.
     pub fn set_background(&mut self, session: SessionKey, items: &Payload, now: Timestamp) -> Result<(), CommandError> {
+        note!(self, "set_background", now, "session" = session, "items" = items);
         self.advance(now);
         self.check_open()?;
         if !self.speaks_v2() {

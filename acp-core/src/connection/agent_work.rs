@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use super::{
     Connection,
     answer::Duty,
+    recording::note,
     turns::{Held, Turn},
 };
 use crate::{
@@ -57,6 +58,7 @@ impl Connection<Agent> {
     ///
     /// The id is empty; [`CommandError::Full`] if the user's message has no room: nothing was sent.
     pub fn insert_prompt(&mut self, turn: TurnKey, message: &str, now: Timestamp) -> Result<Delivery, CommandError> {
+        note!(self, "insert_prompt", now, "turn" = turn, "message" = message);
         self.advance(now);
         if message.is_empty() {
             return Err(Misuse::Payload("the id of a message must not be empty").into());
@@ -155,7 +157,7 @@ impl Connection<Agent> {
             self.answer(IncomingKey(key), Ok(&inserted));
         }
         if let Some(key) = held.key {
-            self.record(session, key, message);
+            self.remember(session, key, message);
         }
         self.report(session, Foreground::Running, None);
         // What has no room is left out: the message is there, and its text the client has.
@@ -163,7 +165,7 @@ impl Connection<Agent> {
         self.write_update_of(session, &v2::write_user_message(message, content));
     }
 
-    fn record(&mut self, session: SessionKey, key: Box<str>, message: &str) {
+    fn remember(&mut self, session: SessionKey, key: Box<str>, message: &str) {
         let limit = self.config.limits.idempotency_keys;
         let kept = self.role.kept.entry(session).or_default();
         if kept.order.len() >= limit {

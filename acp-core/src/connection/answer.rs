@@ -4,7 +4,7 @@ use alloc::{boxed::Box, collections::BTreeMap, format, vec::Vec};
 
 use bytes::{Bytes, BytesMut};
 
-use super::{Connection, Role};
+use super::{Connection, Role, recording::note};
 use crate::{
     action::{Common, Delivery},
     error::Refused,
@@ -133,6 +133,7 @@ impl<R: Role> Connection<R> {
         answer: Result<Payload, ErrorObject>,
         now: crate::Timestamp,
     ) -> Result<Delivery, Refused<Ticket>> {
+        note!(self, "respond", now, "ticket" = ticket.key, "answer" = answer);
         self.advance(now);
         self.before_answer(ticket.key, answer.is_ok());
         Ok(self.answer(ticket.key, answer.as_ref()))
@@ -142,6 +143,7 @@ impl<R: Role> Connection<R> {
     /// that was being cancelled is `cancelled`, anything else is an error: of code -32800 if you were asked to cancel it,
     /// else -32603.
     pub fn abandon(&mut self, key: IncomingKey, now: crate::Timestamp) -> Delivery {
+        note!(self, "abandon", now, "ticket" = key);
         self.advance(now);
         let error = if self.incoming.cancel_seen(key.0) {
             Self::cancelled_error("the request")
@@ -155,13 +157,19 @@ impl<R: Role> Connection<R> {
     /// `cancelled`, a session is not opened, a turn ends with an error, a closing session may go. Actions that owe
     /// nothing are simply dropped.
     pub fn decline(&mut self, action: R::Action, now: crate::Timestamp) -> Delivery {
+        // The answer, if one is owed, is written down as the command it is.
+        note!(self, "time", now);
         self.advance(now);
         R::decline(self, action)
     }
 
     pub(super) fn decline_common(&mut self, common: Common) -> Delivery {
         match common {
-            Common::Request { ticket, method, .. } => self.answer(ticket.key, Err(&Self::not_served(method.as_str()))),
+            Common::Request { ticket, method, .. } => {
+                let error = Self::not_served(method.as_str());
+                note!(self, "respond", self.now, "ticket" = ticket.key, "answer" = error);
+                self.answer(ticket.key, Err(&error))
+            }
             Common::CancelRequested(_)
             | Common::CancelUnconfirmed(_)
             | Common::Silent(_)

@@ -3,7 +3,7 @@
 use alloc::format;
 use core::time::Duration;
 
-use super::{Connection, Role};
+use super::{Connection, Role, recording::note};
 use crate::{
     action::{CancelCause, Cancellation, Common, Outcome, Resolved},
     error::{CommandError, Misuse},
@@ -68,6 +68,7 @@ impl<R: Role> Connection<R> {
         timeout: Option<Duration>,
         now: crate::Timestamp,
     ) -> Result<RequestKey, CommandError> {
+        note!(self, "request", now, "method" = method, "params" = params, "timeout" = timeout);
         self.advance(now);
         self.call(MethodName::new(method), params, None, timeout)
     }
@@ -87,14 +88,15 @@ impl<R: Role> Connection<R> {
         timeout: Option<Duration>,
         now: crate::Timestamp,
     ) -> Result<RequestKey, CommandError> {
-        self.advance(now);
         let scope = scope.into();
+        note!(self, "request_in", now, "scope" = scope, "method" = method, "params" = params, "timeout" = timeout,);
+        self.advance(now);
         let session = self.session_of(scope)?;
         let params = self.with_session(session, params)?;
         self.call(MethodName::new(method), Some(params), Some((session, scope)), timeout)
     }
 
-    fn call(
+    pub(super) fn call(
         &mut self,
         method: MethodName,
         params: Option<Payload>,
@@ -223,6 +225,7 @@ impl<R: Role> Connection<R> {
         params: Option<&Payload>,
         now: crate::Timestamp,
     ) -> Result<(), CommandError> {
+        note!(self, "notify", now, "method" = method, "params" = params);
         self.advance(now);
         self.check_open()?;
         let method = MethodName::new(method);
@@ -246,7 +249,12 @@ impl<R: Role> Connection<R> {
     ///
     /// [`Misuse::UnknownKey`] if the key was never given. That it is resolved already is [`Cancellation::Moot`].
     pub fn cancel_request(&mut self, request: RequestKey, now: crate::Timestamp) -> Result<Cancellation, CommandError> {
+        note!(self, "cancel_request", now, "request" = request);
         self.advance(now);
+        self.withdraw_own(request)
+    }
+
+    pub(super) fn withdraw_own(&mut self, request: RequestKey) -> Result<Cancellation, CommandError> {
         let part = self.outgoing.iter().find(|(_, call)| call.told_as == Some(request.0));
         let request = part.map_or(request, |(id, _)| RequestKey(id));
         match self.outgoing.step(OutgoingInput::Cancel(request.0)) {

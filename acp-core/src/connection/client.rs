@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
 
-use super::{Connection, call::Purpose, client_setup::Opening, client_work::Watched, turns::Turn};
+use super::{Connection, call::Purpose, client_setup::Opening, client_work::Watched, recording::note, turns::Turn};
 use crate::{
     error::{CommandError, Misuse},
     machine::{CancelKind, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject},
@@ -40,6 +40,7 @@ impl Connection<Client> {
     /// [`Misuse::AlreadyInitialized`] while one is open or after the last that may be sent; otherwise see
     /// [`CommandError`].
     pub fn initialize(&mut self, params: &Payload, now: Timestamp) -> Result<RequestKey, CommandError> {
+        note!(self, "initialize", now, "params" = params);
         self.advance(now);
         if !self.lifecycle.is_open() {
             return Err(CommandError::Closed);
@@ -84,6 +85,7 @@ impl Connection<Client> {
         meta: Option<&Payload>,
         now: Timestamp,
     ) -> Result<TurnKey, CommandError> {
+        note!(self, "prompt", now, "session" = session, "content" = content, "meta" = meta);
         self.advance(now);
         let params = self.prompt_params(session, content, meta)?;
         self.begin(session, params, TurnInput::Prompt)
@@ -107,6 +109,7 @@ impl Connection<Client> {
         meta: Option<&Payload>,
         now: Timestamp,
     ) -> Result<TurnKey, CommandError> {
+        note!(self, "steer", now, "session" = session, "content" = content, "meta" = meta);
         self.advance(now);
         let params = self.prompt_params(session, content, meta)?;
         let running = self.running_turn(session);
@@ -115,7 +118,7 @@ impl Connection<Client> {
             if let Some(turn) = self.turns.get_mut(&turn) {
                 turn.steers = true;
             }
-            self.cancel_turn(running, CancelKind::Steer, now)?;
+            self.cancel(running, CancelKind::Steer, &[])?;
         }
         Ok(turn)
     }
@@ -144,6 +147,7 @@ impl Connection<Client> {
         meta: Option<&Payload>,
         now: Timestamp,
     ) -> Result<bool, CommandError> {
+        note!(self, "edit_prompt", now, "turn" = turn, "content" = content, "meta" = meta);
         self.advance(now);
         let Some(session) = self.turns.get(&turn).map(|turn| turn.session) else { return Ok(false) };
         let params = self.prompt_params(session, content, meta)?;

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Connection, client::meta_member, turns::Turn};
+use super::{Connection, client::meta_member, recording::note, turns::Turn};
 use crate::{
     action::{CancelCause, Cancellation, ClientAction, Outcome, Settlement},
     error::{CommandError, Misuse},
@@ -50,8 +50,19 @@ impl Connection<Client> {
         meta: Option<&Payload>,
         now: Timestamp,
     ) -> Result<Cancellation, CommandError> {
+        note!(self, "cancel_turn", now, "turn" = turn, "kind" = kind, "meta" = meta);
         self.advance(now);
         let extra = meta_member(meta)?;
+        self.cancel(turn, kind, &extra)
+    }
+
+    /// Cancels a turn of ours, with these members more.
+    pub(super) fn cancel(
+        &mut self,
+        turn: TurnKey,
+        kind: CancelKind,
+        extra: &[u8],
+    ) -> Result<Cancellation, CommandError> {
         let Some(session) = self.turns.get(&turn).map(|turn| turn.session) else {
             let given = 0 < turn.0 && turn.0 <= self.last_turn;
             return if given { Ok(Cancellation::Moot) } else { Err(Misuse::UnknownKey.into()) };
@@ -64,7 +75,7 @@ impl Connection<Client> {
                 }
                 running
             }
-            (true, _) => return self.cancel_forwarded(turn, now),
+            (true, _) => return self.cancel_forwarded(turn),
             (false, _) => turn,
         };
         let covered = self.step_cancel(session, CancelScope::Turn(turn.0), kind);
@@ -83,7 +94,7 @@ impl Connection<Client> {
             return Ok(Cancellation::AlreadyRequested);
         }
         // The cancel goes first, then the answers that the protocol demands.
-        self.send_cancel(session, Tag::Cancel { session, turn, kind }, &extra);
+        self.send_cancel(session, Tag::Cancel { session, turn, kind }, extra);
         if !self.may_be_of_background(session) {
             for ask in void {
                 self.withdraw(IncomingKey(ask));
@@ -102,6 +113,7 @@ impl Connection<Client> {
     ///
     /// [`Misuse::UnknownSession`], or the connection is closed.
     pub fn stop_session(&mut self, session: SessionKey, now: Timestamp) -> Result<Cancellation, CommandError> {
+        note!(self, "stop_session", now, "session" = session);
         self.advance(now);
         self.check_open()?;
         let waiting: Vec<TurnKey> = self.waiting_prompts(session).collect();
@@ -109,10 +121,10 @@ impl Connection<Client> {
             return Err(Misuse::UnknownSession.into());
         }
         for turn in waiting {
-            self.cancel_turn(turn, CancelKind::Stop, now)?;
+            self.cancel(turn, CancelKind::Stop, &[])?;
         }
         if let Some(turn) = self.running_turn(session) {
-            return self.cancel_turn(turn, CancelKind::Stop, now);
+            return self.cancel(turn, CancelKind::Stop, &[]);
         }
         if self.sessions.get(session).and_then(|known| known.child.as_ref()).is_some_and(|child| !child.cancel) {
             return Err(CommandError::NotOffered(MethodName::Known(Method::SessionCancel)));
@@ -141,11 +153,11 @@ impl Connection<Client> {
     /// Cancels such a prompt by its request: `session/cancel` would hit the one before it. It keeps its place in the order
     /// until it is answered. What it asks meanwhile still reaches the host: the duty to answer `cancelled` unasked is that
     /// of `session/cancel`.
-    fn cancel_forwarded(&mut self, turn: TurnKey, now: Timestamp) -> Result<Cancellation, CommandError> {
+    fn cancel_forwarded(&mut self, turn: TurnKey) -> Result<Cancellation, CommandError> {
         let Some(waiting) = self.turns.get_mut(&turn) else { return Ok(Cancellation::Moot) };
         waiting.cause.get_or_insert(CancelCause::Request);
         let request = RequestKey(waiting.request);
-        self.cancel_request(request, now)
+        self.withdraw_own(request)
     }
 
     /// A prompt that was never sent comes to its end here.

@@ -1,6 +1,6 @@
 //! Permission requests of the agent, which a client answers: never failing open, and `cancelled` when in doubt.
 
-use super::{Connection, answer::Duty, turns::OUTCOME_CANCELLED};
+use super::{Connection, answer::Duty, recording::note, turns::OUTCOME_CANCELLED};
 use crate::{
     action::{ClientAction, Decision, Delivery, Offer, PermissionOption},
     error::Violation,
@@ -18,21 +18,23 @@ use crate::{
 impl Connection<Client> {
     /// Decides a permission request.
     pub fn decide(&mut self, ticket: PermissionTicket, decision: &Decision, now: Timestamp) -> Delivery {
+        note!(self, "decide", now, "ticket" = ticket.key, "option" = decision);
         self.advance(now);
-        let Some(Duty::Permission { session, options }) = self.duty(ticket.key).cloned() else {
+        let key = ticket.key;
+        let Some(Duty::Permission { session, options }) = self.duty(key).cloned() else {
             return Delivery::TooLate;
         };
-        self.step_turns(session, TurnInput::Answered(ticket.key.0));
+        self.step_turns(session, TurnInput::Answered(key.0));
         match decision {
             Decision::Select(id) if options.contains(id) => {
                 let chosen = serde_json::json!({ "outcome": { "outcome": "selected", "optionId": id } });
                 match Payload::try_from(chosen) {
-                    Ok(chosen) => self.answer(ticket.key, Ok(&chosen)),
-                    Err(_) => self.answer_cancelled(ticket.key, OUTCOME_CANCELLED),
+                    Ok(chosen) => self.answer(key, Ok(&chosen)),
+                    Err(_) => self.answer_cancelled(key, OUTCOME_CANCELLED),
                 }
             }
-            Decision::Select(_) => self.answer_cancelled(ticket.key, OUTCOME_CANCELLED),
-            Decision::Cancelled => match self.answer_cancelled(ticket.key, OUTCOME_CANCELLED) {
+            Decision::Select(_) => self.answer_cancelled(key, OUTCOME_CANCELLED),
+            Decision::Cancelled => match self.answer_cancelled(key, OUTCOME_CANCELLED) {
                 Delivery::AsCancelled => Delivery::Queued,
                 other => other,
             },
@@ -45,6 +47,7 @@ impl Connection<Client> {
     /// Answers whether it is yours now. If not, it was answered `cancelled` already: save nothing.
     #[must_use = "a permission that is void must not be saved as given"]
     pub fn commit(&mut self, ticket: &PermissionTicket, now: Timestamp) -> bool {
+        note!(self, "commit", now, "ticket" = ticket.key);
         self.advance(now);
         let Some(Duty::Permission { session, .. }) = self.duty(ticket.key) else { return false };
         let session = *session;

@@ -278,7 +278,7 @@ impl Connection<Client> {
                 // A line that waits to take its place cuts it short as it did the one before.
                 let next = self.waiting_prompts(session).next().and_then(|next| self.turns.get(&next));
                 if next.is_some_and(|next| next.steers) {
-                    let _ = self.cancel_turn(turn, CancelKind::Steer, self.now);
+                    let _ = self.cancel(turn, CancelKind::Steer, &[]);
                 }
             }
             Err(_) => self.prompt_resolved(turn, Outcome::NotSent),

@@ -7,6 +7,7 @@ use core::time::Duration;
 use super::{
     Connection,
     call::{Call, Purpose},
+    recording::note,
 };
 use crate::{
     action::Outcome,
@@ -76,6 +77,16 @@ impl Connection<Client> {
     /// [`Misuse::OpenedOtherwise`] if it is open on this connection with other parameters; otherwise see
     /// [`CommandError`]. Nothing was sent.
     pub fn open_session(&mut self, plan: &SessionPlan, now: Timestamp) -> Result<RequestKey, CommandError> {
+        note!(
+            self,
+            "open_session",
+            now,
+            "params" = plan.params,
+            "stored" = plan.stored.as_deref(),
+            "prefer_resume" = plan.prefer_resume,
+            "login" = plan.login.as_deref(),
+            "timeout" = plan.timeout,
+        );
         self.advance(now);
         let (load, resume) = (self.peer.offers(Gate::LoadSession), self.peer.offers(Gate::Resume));
         let way = way(plan.stored.is_some(), load, resume, plan.prefer_resume);
@@ -102,7 +113,7 @@ impl Connection<Client> {
             }
         };
         let params = params.ok_or(Misuse::Payload("the params must be a JSON object"))?;
-        let request = self.request(method.name(), Some(params.clone()), plan.timeout, now)?;
+        let request = self.call(MethodName::Known(method), Some(params.clone()), None, plan.timeout)?;
         let login = plan.login.as_ref().filter(|login| self.role.auth_methods.contains(login));
         let login = login.and_then(|login| Payload::try_from(serde_json::json!({ "methodId": login })).ok());
         if let (Some(login), Some(call)) = (login, self.outgoing.get_mut(request.0)) {
@@ -132,9 +143,11 @@ impl Connection<Client> {
         timeout: Option<Duration>,
         now: Timestamp,
     ) -> Result<RequestKey, CommandError> {
+        note!(self, "log_in", now, "auth_method" = auth_method, "timeout" = timeout);
+        self.advance(now);
         let params = serde_json::json!({ "methodId": auth_method });
         let params = Payload::try_from(params).map_err(|_| Misuse::Payload("the id of a way to log in is not JSON"))?;
-        self.request(self.login_method().name(), Some(params), timeout, now)
+        self.call(MethodName::Known(self.login_method()), Some(params), None, timeout)
     }
 
     /// Logs out: `logout`, or `auth/logout` in version 2. The end is told as [`Common::Resolved`](crate::Common::Resolved).
@@ -143,8 +156,10 @@ impl Connection<Client> {
     ///
     /// [`CommandError::NotOffered`] if the agent did not offer it; otherwise see [`CommandError`]. Nothing was sent.
     pub fn log_out(&mut self, timeout: Option<Duration>, now: Timestamp) -> Result<RequestKey, CommandError> {
+        note!(self, "log_out", now, "timeout" = timeout);
+        self.advance(now);
         let method = if self.speaks_v2() { Method::AuthLogout } else { Method::Logout };
-        self.request(method.name(), Some(Payload::EMPTY), timeout, now)
+        self.call(MethodName::Known(method), Some(Payload::EMPTY), None, timeout)
     }
 
     fn login_method(&self) -> Method {

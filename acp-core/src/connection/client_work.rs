@@ -3,7 +3,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::{Connection, turns::Turn};
+use super::{Connection, recording::note, turns::Turn};
 use crate::{
     action::{ClientAction, Origin, Outcome},
     error::{CommandError, Misuse},
@@ -54,6 +54,7 @@ impl Connection<Client> {
         meta: Option<&Payload>,
         now: Timestamp,
     ) -> Result<TurnKey, CommandError> {
+        note!(self, "prompt_once", now, "session" = session, "content" = content, "key" = key, "meta" = meta);
         self.advance(now);
         self.check_open()?;
         if !self.speaks_v2() {

@@ -3,6 +3,7 @@
 use super::{
     Connection, Role,
     answer::{Duty, OpenBatches},
+    recording::note,
 };
 use crate::{
     action::{Common, Outcome},
@@ -16,6 +17,7 @@ impl<R: Role> Connection<R> {
     /// Ends the connection from this side: turns are cancelled, our requests resolve, what the host owes may be answered
     /// for [`Config::drain`](crate::Config::drain), the output is flushed, and `Closed` is told.
     pub fn close(&mut self, now: crate::Timestamp) {
+        note!(self, "close", now);
         self.advance(now);
         self.end(CloseReason::Local);
     }

@@ -10,7 +10,7 @@ use crate::{
 /// Sealed: nobody else can be a role.
 pub trait Hooks: Sized + core::fmt::Debug + Eq + core::hash::Hash + Send + 'static {
     /// What only this end keeps.
-    type State: core::fmt::Debug + Default + Eq + core::hash::Hash + Send;
+    type State: Clone + core::fmt::Debug + Default + Eq + core::hash::Hash + Send;
 
     /// A request that may pass: admitted, in the right direction, with params that are an object.
     fn on_request(conn: &mut Connection<Self>, key: IncomingKey, method: MethodName, params: Option<Payload>)

@@ -5,6 +5,7 @@
 //! | file | what stands there |
 //! |---|---|
 //! | `mod` | the contract with an event loop |
+//! | `gauges` | looking at it: what is open, what waits, what was agreed |
 //! | `receive` | lines in: which machine they belong to |
 //! | `answer` | the peer's requests: what is owed, and paying it, batches included |
 //! | `call` | our requests: sending them, and resolving each once |
@@ -19,6 +20,7 @@
 //! | `client_permission` | the agent's permission requests |
 //! | `agent`, `agent_receive` | the agent's commands, and what it makes of the client's messages |
 //! | `agent_end` | how the agent's turns and sessions end |
+//! | `recording`, `fork` | writing down what happens; copies for model checkers |
 //! | `agent_say` | text on the shortest way to the wire |
 //! | `agent_work` | version 2: prompts that are inserted, and work that ends apart from them |
 //! | `agent_state` | version 2: what a session is at, reported, and what updates may say |
@@ -39,9 +41,12 @@ mod client_receive;
 mod client_setup;
 mod client_work;
 mod ending;
+mod fork;
+mod gauges;
 mod hooks;
 mod opening;
 mod receive;
+mod recording;
 mod turns;
 mod version;
 
@@ -56,6 +61,7 @@ use self::{
     answer::{OpenBatches, Served},
     call::Call,
     receive::Noise,
+    recording::note,
     turns::Turn,
 };
 use crate::{
@@ -67,7 +73,8 @@ use crate::{
     outbox::{Frame, Outbox, Tag},
     role::Side,
     session::Sessions,
-    ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
+    tape::{Raw, Tape},
+    ticket::{FrameId, IncomingKey, TurnKey},
     time::Timestamp,
     timers::{Cause, Deadline, Timers},
     wire::{Capabilities, Deframer, Framed, Id},
@@ -113,6 +120,7 @@ pub struct Connection<R: Role> {
     outbox: Outbox,
     actions: VecDeque<R::Action>,
     role: R::State,
+    tape: Tape,
 }
 
 impl<R: Role> Connection<R> {
@@ -143,6 +151,7 @@ impl<R: Role> Connection<R> {
             outbox: Outbox::default(),
             actions: VecDeque::new(),
             role: R::State::default(),
+            tape: Tape::default(),
             config,
         })
     }
@@ -151,6 +160,7 @@ impl<R: Role> Connection<R> {
 
     /// Bytes of a stream, cut anywhere. Every complete line is processed before this returns.
     pub fn handle_input(&mut self, mut bytes: &[u8], now: Timestamp) {
+        note!(self, "input", now, "bytes" = Raw(bytes));
         self.advance(now);
         while self.lifecycle.is_open() {
             let Some(framed) = self.deframer.next(&mut bytes) else { break };
@@ -160,6 +170,7 @@ impl<R: Role> Connection<R> {
 
     /// One whole message, from a transport that keeps messages apart.
     pub fn handle_message(&mut self, message: &Bytes, now: Timestamp) {
+        note!(self, "message", now, "bytes" = Raw(message));
         self.advance(now);
         if self.lifecycle.is_open() {
             self.receive_framed(Framed::whole(message, self.config.limits.line));
@@ -170,6 +181,7 @@ impl<R: Role> Connection<R> {
     /// our requests resolve, what is owed may be answered for [`Config::drain`], the output is flushed, and `Closed` is
     /// told.
     pub fn handle_eof(&mut self, now: Timestamp) {
+        note!(self, "eof", now);
         self.advance(now);
         if self.lifecycle.is_open() {
             if let Some(framed) = self.deframer.finish() {
@@ -181,6 +193,7 @@ impl<R: Role> Connection<R> {
 
     /// The stream failed, in either direction: nothing more can be delivered. Everything resolves at once.
     pub fn handle_lost(&mut self, why: &str, now: Timestamp) {
+        note!(self, "lost", now, "why" = why);
         self.advance(now);
         self.cut(CloseReason::Lost(Box::from(why)));
     }
@@ -189,6 +202,7 @@ impl<R: Role> Connection<R> {
     /// resolves as undelivered, and neither matters once what it was about is over; if it was anything else, the streams
     /// no longer agree, and the connection ends.
     pub fn handle_transmit_failed(&mut self, frame: FrameId, now: Timestamp) {
+        note!(self, "undelivered", now, "frame" = frame);
         self.advance(now);
         if R::on_cancel_failed(self, frame) {
             return;
@@ -207,6 +221,7 @@ impl<R: Role> Connection<R> {
 
     /// Time has passed. Early and repeated calls are harmless.
     pub fn handle_timeout(&mut self, now: Timestamp) {
+        note!(self, "timeout", now);
         self.advance(now);
         while let Some(cause) = self.timers.take_due(self.now) {
             self.expire(cause);
@@ -218,6 +233,7 @@ impl<R: Role> Connection<R> {
     /// The next message to write. Handing it out is sending it.
     pub fn poll_transmit(&mut self) -> Option<Frame> {
         let (frame, tag) = self.outbox.pop()?;
+        note!(self, "transmit", self.now, "frame" = frame.id(), "bytes" = Raw(&frame.clone().into_line()));
         if let Tag::Cancel { session, turn, kind } = tag {
             self.cancel_sent(session, turn, kind, frame.id());
         }
@@ -229,7 +245,9 @@ impl<R: Role> Connection<R> {
     /// The next thing the host is told.
     #[must_use = "an action that is not acted on is lost"]
     pub fn poll_action(&mut self) -> Option<R::Action> {
-        self.actions.pop_front()
+        let action = self.actions.pop_front()?;
+        self.note_action(&action);
+        Some(action)
     }
 
     /// When to call [`handle_timeout`](Self::handle_timeout), if nothing else happens. It does not tell of output that
@@ -237,102 +255,6 @@ impl<R: Role> Connection<R> {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Deadline> {
         self.timers.next()
-    }
-
-    // ---- gauges ------------------------------------------------------------------------------------------------
-
-    /// Whether to read more. False after the end of the input, when the host has [`Limits::actions`] to take, and when
-    /// the peer reads so little that even the reserve for answers is used up.
-    ///
-    /// [`Limits::actions`]: crate::Limits::actions
-    #[must_use]
-    pub fn wants_input(&self) -> bool {
-        self.lifecycle.is_open()
-            && self.actions.len() < self.config.limits.actions
-            && self.outbox.bytes() < self.obligation_room()
-    }
-
-    /// Bytes that wait to be written.
-    #[must_use]
-    pub const fn queued_bytes(&self) -> usize {
-        self.outbox.bytes()
-    }
-
-    /// Bytes of input held: the line that is not complete yet.
-    #[must_use]
-    pub fn held_bytes(&self) -> usize {
-        self.deframer.held()
-    }
-
-    /// Whether `Closed` has been told, or waits to be taken.
-    #[must_use]
-    pub const fn is_closed(&self) -> bool {
-        self.lifecycle.is_closed()
-    }
-
-    /// Why the connection ends, once it does.
-    #[must_use]
-    pub const fn close_reason(&self) -> Option<&CloseReason> {
-        self.lifecycle.reason()
-    }
-
-    /// The protocol version both ends speak, once agreed.
-    #[must_use]
-    pub const fn version(&self) -> Option<u16> {
-        self.handshake.version()
-    }
-
-    /// What the peer offered in `initialize`.
-    #[must_use]
-    pub const fn peer_capabilities(&self) -> Capabilities {
-        self.peer
-    }
-
-    /// The policy in force.
-    #[must_use]
-    pub const fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// The peer's requests that wait for an answer, oldest first, with their methods.
-    pub fn unanswered(&self) -> impl Iterator<Item = (IncomingKey, &str)> {
-        self.incoming.iter().map(|(key, served)| (IncomingKey(key), served.method.as_str()))
-    }
-
-    /// Our requests that wait for an answer.
-    #[must_use]
-    pub fn unresolved(&self) -> usize {
-        self.outgoing.len()
-    }
-
-    /// The agent's id of a session.
-    #[must_use]
-    pub fn session_id(&self, session: SessionKey) -> Option<&str> {
-        self.sessions.get(session).map(|session| &*session.id)
-    }
-
-    /// The key of the session with this id.
-    #[must_use]
-    pub fn find_session(&self, id: &str) -> Option<SessionKey> {
-        self.sessions.find(id)
-    }
-
-    /// How many sessions there are.
-    #[must_use]
-    pub fn sessions(&self) -> usize {
-        self.sessions.len()
-    }
-
-    /// The turn that runs in a session.
-    #[must_use]
-    pub fn running_turn(&self, session: SessionKey) -> Option<TurnKey> {
-        self.sessions.get(session)?.turns.running().map(TurnKey)
-    }
-
-    /// Whether a turn is not over: it runs, waits, or is being cancelled.
-    #[must_use]
-    pub fn is_live(&self, turn: TurnKey) -> bool {
-        self.turns.contains_key(&turn)
     }
 
     // ---- inside ------------------------------------------------------------------------------------------------

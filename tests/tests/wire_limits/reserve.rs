@@ -55,7 +55,8 @@ fn an_agent_whose_queue_is_full_still_answers_and_cancels() {
     }
     assert_eq!(agent.conn.end_turn(turn, &TurnEnd::Stop(StopReason::EndTurn), agent.now), Delivery::AsCancelled);
     assert!(agent.conn.queued_bytes() > waiting && waiting <= 10_000);
-    assert_eq!(agent.conn.update(agent.key("s1"), &sized(10), agent.now), Err(FULL), "what is voluntary waits");
+    let key = agent.key("s1");
+    assert_eq!(agent.conn.update(key, &sized(10), agent.now), Err(FULL), "what is voluntary waits");
     let frames = agent.frames();
     let owed: Vec<_> = frames.iter().skip_while(|frame| !frame.contains("$/cancel_request")).collect();
     let cancelled = r#"{"stopReason":"cancelled"}"#;
@@ -73,7 +74,8 @@ fn an_agent_whose_queue_is_full_still_answers_and_cancels() {
     );
     assert!(owed[5].contains(r#""toolCallId":"t""#) && owed[5].contains(r#""status":"failed""#), "{}", owed[5]);
     assert_eq!(agent.counts(), [0; 4]);
-    assert_eq!(agent.conn.update(agent.key("s1"), &sized(10), agent.now), Ok(Delivery::Queued), "room again");
+    let key = agent.key("s1");
+    assert_eq!(agent.conn.update(key, &sized(10), agent.now), Ok(Delivery::Queued), "room again");
 }
 
 #[test]

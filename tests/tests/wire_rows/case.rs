@@ -146,6 +146,7 @@ where
 
 /// Nothing has happened yet.
 pub(crate) fn fresh_agent(config: fn(&mut Config)) -> Wire<Agent> {
+    acp_tests::taped::damaged();
     let mut changed = Config::agent();
     config(&mut changed);
     Wire::fresh(changed)
@@ -153,6 +154,7 @@ pub(crate) fn fresh_agent(config: fn(&mut Config)) -> Wire<Agent> {
 
 /// Initialized, with session `s1`.
 pub(crate) fn agent(config: fn(&mut Config)) -> Wire<Agent> {
+    acp_tests::taped::damaged();
     Wire::agent(config)
 }
 
@@ -166,6 +168,7 @@ pub(crate) fn asking_agent(config: fn(&mut Config)) -> Wire<Agent> {
 
 /// Nothing has happened yet.
 pub(crate) fn fresh_client(config: fn(&mut Config)) -> Wire<Client> {
+    acp_tests::taped::damaged();
     let mut changed = Config::client();
     config(&mut changed);
     Wire::fresh(changed)
@@ -173,6 +176,7 @@ pub(crate) fn fresh_client(config: fn(&mut Config)) -> Wire<Client> {
 
 /// Initialized, with session `s1`.
 pub(crate) fn client(config: fn(&mut Config)) -> Wire<Client> {
+    acp_tests::taped::damaged();
     Wire::client(config)
 }
 
