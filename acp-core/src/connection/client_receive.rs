@@ -94,7 +94,7 @@ impl Hooks for Client {
             // The history, if there was any, is over: the next opening of this session may tell it again.
             conn.replay_over(session);
             for params in conn.role.early.remove(&*id).into_iter().flatten() {
-                conn.update(session, Origin::Early, params);
+                conn.tell_update(session, Origin::Early, params);
             }
         }
         if !conn.is_opening() {
@@ -185,7 +185,7 @@ impl Connection<Client> {
             None => Place::Unknown(id.into()),
         });
         match place {
-            Some(Place::Known(session)) => self.update(session, self.origin(session), params),
+            Some(Place::Known(session)) => self.tell_update(session, self.origin(session), params),
             Some(Place::Unknown(id)) if self.is_opening() && self.holds_early(&id) => {
                 // What waits long must not keep the whole receive buffer alive.
                 self.role.early.entry(id).or_default().push(params.detach());
@@ -200,7 +200,7 @@ impl Connection<Client> {
         }
     }
 
-    fn update(&mut self, session: SessionKey, origin: Origin, params: Payload) {
+    fn tell_update(&mut self, session: SessionKey, origin: Origin, params: Payload) {
         let seen = self.look(&params);
         self.tell(ClientAction::Update { session: Some(session), origin, params });
         if let Some(seen) = seen {
