@@ -178,6 +178,27 @@ fn thoughts_plans_and_usage_are_shown() {
 }
 
 #[test]
+fn version_2_looks_the_same() {
+    let mut terminal = Terminal::open(&["--protocol", "2", "--", AGENT]);
+    terminal.until("Echo");
+    terminal.until("is opened");
+    terminal.line("plan");
+    for part in ["First a plan", "☑ test", "All of it is done", "— done"] {
+        terminal.until(part);
+    }
+    terminal.line("permission");
+    terminal.until("? Edit a file");
+    terminal.type_in("y");
+    for part in ["-before", "+after", "✓ Edit a file", "— done"] {
+        terminal.until(part);
+    }
+    terminal.line("hang");
+    terminal.until("hang");
+    terminal.type_in(CTRL_C);
+    terminal.until("— stopped");
+}
+
+#[test]
 fn a_permission_is_decided_with_one_key() {
     let mut terminal = echo();
     for (key, said, mark) in [("y", "selected allow", "✓ Edit a file"), ("n", "selected reject", "✗ Edit a file")] {

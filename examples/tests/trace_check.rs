@@ -193,6 +193,9 @@ fn a_batch() {
 #[test]
 fn output_that_is_no_message() {
     planted(&[PROMPT, "< Loading the model…", ENDED], 6, "not-json", Side::Agent);
+    // Our recorder saw that it was none, although it is, as text.
+    let text = r#"{"from":"agent","line":"{\"jsonrpc\":\"2.0\",\"method\":\"_x\",\"params\":{\"t\":\"\uFFFD\"}}"}"#;
+    planted(&[PROMPT, text, ENDED], 6, "not-json", Side::Agent);
     let noisy = format!("< ok {}", ENDED.trim_start_matches("< "));
     let expected = (6, leaked("not-json"), Side::Agent, Severity::Error);
     assert!(found(&script(&[PROMPT, &noisy])).contains(&expected));

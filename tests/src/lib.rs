@@ -3,6 +3,7 @@
 pub mod agent;
 pub mod bench;
 pub mod client;
+pub mod conform;
 pub mod describe;
 pub mod explore;
 pub mod pair;

@@ -128,6 +128,9 @@ fn start(
 async fn talk(plan: &Plan) -> u8 {
     let mut config = widened(Config::client());
     config.offer = Some(plan.protocol);
+    if plan.protocol > 1 {
+        config.versions = [1, 2].into_iter().collect();
+    }
     // A person decides how long is too long.
     config.stop_confirm = None;
     config.drain = Duration::from_millis(200);

@@ -165,7 +165,9 @@ fn removed(log: &Log) -> String {
             super::What::Line(line) if serde_json::from_slice::<serde_json::Value>(line).is_ok() => {
                 format!("\"bytes\":{},\"message\":{}", line.len(), redact::without_text(line))
             }
-            super::What::Line(line) => format!("\"line\":\"{}\"", redact::removed(line.len())),
+            super::What::Line(line) | super::What::Noise(line) => {
+                format!("\"line\":\"{}\"", redact::removed(line.len()))
+            }
             super::What::Long { size, method } => {
                 format!("\"long\":{}", serde_json::json!({ "bytes": size, "method": method }))
             }

@@ -143,8 +143,10 @@ fn object(line: &str) -> Option<Found> {
     let names = ["message", "msg", "payload", "data", "raw", "line"];
     let (name, raw) = names.iter().find_map(|name| Some((*name, *members.get(*name)?)))?;
     // A string is the line itself, whatever it holds.
-    let said = text(name).unwrap_or_else(|| raw.get().to_owned());
-    entry(What::Line(Bytes::from(said)))
+    let said = Bytes::from(text(name).unwrap_or_else(|| raw.get().to_owned()));
+    // Our own recorder looked at the bytes, which a string may not hold.
+    let is_noise = name == "line" && members.contains_key("from");
+    entry(if is_noise { What::Noise(said) } else { What::Line(said) })
 }
 
 fn side_named(name: &str) -> Option<Side> {

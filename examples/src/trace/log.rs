@@ -34,6 +34,8 @@ pub struct Entry {
 pub enum What {
     /// A line, as it came; a message, as a rule.
     Line(Bytes),
+    /// A line that was not JSON when it came, as far as it is text.
+    Noise(Bytes),
     /// A line that was too long to be kept.
     Long {
         /// Its bytes.

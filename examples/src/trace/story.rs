@@ -126,6 +126,7 @@ impl Story {
                     let label = format!("{}, {size} bytes", method.as_deref().unwrap_or("a line"));
                     story.push(step(Kind::Noise, label, b""));
                 }
+                What::Noise(line) => story.push(step(Kind::Noise, "a line that is not JSON".to_owned(), line)),
                 What::Line(line) => {
                     let messages = match parse_line(line, 64) {
                         Line::Message(message) => vec![message],

@@ -207,7 +207,9 @@ impl<'a> Chat<'a> {
 
     fn told(&mut self, action: ClientAction) {
         match action {
-            ClientAction::Update { params, .. } => self.view.update(&mut self.terminal.screen, &params),
+            ClientAction::Update { params, .. } => {
+                self.view.update(&mut self.terminal.screen, &params, !self.turns.is_empty());
+            }
             ClientAction::PermissionRequested { ticket, offer, params, .. } => self.ask(ticket, &offer, &params),
             ClientAction::PermissionRevoked(request) => self.revoked(request),
             ClientAction::TurnEnded { turn, settlement, outcome, .. } => self.ended(turn, &settlement, &outcome),

@@ -47,13 +47,18 @@ impl Chat<'_> {
     }
 
     pub(super) fn initialize(&mut self) {
-        let params = json!({
-            "clientCapabilities": {
-                "fs": { "readTextFile": self.plan.fs, "writeTextFile": self.plan.fs },
-                "terminal": self.plan.terminal,
-            },
-            "clientInfo": { "name": "drive", "title": "Drive", "version": env!("CARGO_PKG_VERSION") },
-        });
+        let info = json!({ "name": "drive", "title": "Drive", "version": env!("CARGO_PKG_VERSION") });
+        // The shape is that of the version which is asked for. Version 2 has no files and terminals of the client's.
+        let params = match self.plan.protocol {
+            0..=1 => json!({
+                "clientCapabilities": {
+                    "fs": { "readTextFile": self.plan.fs, "writeTextFile": self.plan.fs },
+                    "terminal": self.plan.terminal,
+                },
+                "clientInfo": info,
+            }),
+            _ => json!({ "capabilities": {}, "info": info }),
+        };
         let sent = self.client.with(|conn, now| conn.initialize(&payload(params), now));
         self.sent(Asked::Initialize, sent);
     }
@@ -138,7 +143,7 @@ impl Chat<'_> {
         if self.client.with(|conn, _| conn.version()).is_none() {
             return;
         }
-        let info = &result["agentInfo"];
+        let info = if self.speaks_v2() { &result["info"] } else { &result["agentInfo"] };
         let name = info["title"].as_str().or_else(|| info["name"].as_str()).unwrap_or("the agent");
         self.agent.name = name.to_owned();
         self.agent.logins = result["authMethods"].as_array().cloned().unwrap_or_default();
@@ -151,9 +156,14 @@ impl Chat<'_> {
         });
     }
 
+    fn speaks_v2(&self) -> bool {
+        self.client.with(|conn, _| conn.version()) == Some(2)
+    }
+
     pub(super) fn login(&mut self, id: &str) {
         if !id.is_empty() {
-            return self.request(Asked::Login(id.to_owned()), "authenticate", json!({ "methodId": id }));
+            let method = if self.speaks_v2() { "auth/login" } else { "authenticate" };
+            return self.request(Asked::Login(id.to_owned()), method, json!({ "methodId": id }));
         }
         if self.agent.logins.is_empty() {
             return self.say(Look::Warn, "it names no way to log in: log in with its own program, then come back");
@@ -164,7 +174,7 @@ impl Chat<'_> {
             let how = match login["type"].as_str() {
                 // The agent's own program does it, in a terminal of its own.
                 Some("terminal") => "run its login in a terminal, then come back".to_owned(),
-                _ => format!("/login {}", text("id")),
+                _ => format!("/login {}{}", text("id"), text("methodId")),
             };
             self.say(Look::Plain, &format!("   {how}   {} {}", text("name"), text("description")));
         }

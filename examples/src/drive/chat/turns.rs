@@ -138,8 +138,12 @@ impl Chat<'_> {
     /// The agent asks for permission.
     pub(super) fn ask(&mut self, ticket: PermissionTicket, offer: &Offer, params: &Payload) {
         let params: Value = params.get().unwrap_or_default();
-        let title =
-            params["toolCall"]["title"].as_str().or(offer.tool_call.as_deref()).unwrap_or("something").to_owned();
+        let title = params["toolCall"]["title"]
+            .as_str()
+            .or(params["title"].as_str())
+            .or(offer.tool_call.as_deref())
+            .unwrap_or("something")
+            .to_owned();
         let mut options: Vec<(char, Box<str>, String)> = Vec::new();
         for option in &offer.options {
             let wanted = match option.kind {
@@ -162,7 +166,7 @@ impl Chat<'_> {
     fn show_question(&mut self) {
         let lines = self.questions.front().map(|question| {
             let keys = question.options.iter().map(|(key, _, name)| format!("   {key}  {name}"));
-            (format!("? {}", question.title), keys.collect::<Vec<_>>())
+            (format!("? {}", question.title.trim_end_matches('?')), keys.collect::<Vec<_>>())
         });
         let keys = self.questions.front().map(|question| question.options.iter().map(|(key, ..)| *key).collect());
         *self.terminal.typing.menu.lock().unwrap_or_else(PoisonError::into_inner) = keys.unwrap_or_default();

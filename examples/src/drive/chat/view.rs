@@ -36,17 +36,24 @@ struct Call {
 }
 
 impl View {
-    /// Shows one update.
-    pub(super) fn update(&mut self, screen: &mut Screen, params: &Payload) {
+    /// Shows one update. In a turn of ours what the user says is known already.
+    pub(super) fn update(&mut self, screen: &mut Screen, params: &Payload, in_turn: bool) {
         let params: Value = params.get().unwrap_or_default();
         let update = &params["update"];
         let kind = UpdateKind::from(update["sessionUpdate"].as_str().unwrap_or_default());
         match kind {
             UpdateKind::AgentMessageChunk => screen.text(Look::Plain, &block(&update["content"])),
             UpdateKind::AgentThoughtChunk => screen.text(Look::Dim, &block(&update["content"])),
+            UpdateKind::UserMessageChunk | UpdateKind::UserMessage if in_turn => {}
+            UpdateKind::UserMessage => screen.line(Look::Bold, &blocks(&update["content"])),
+            UpdateKind::AgentMessage => screen.line(Look::Plain, &blocks(&update["content"])),
+            UpdateKind::AgentThought => screen.line(Look::Dim, &blocks(&update["content"])),
             UpdateKind::UserMessageChunk => screen.text(Look::Bold, &block(&update["content"])),
             UpdateKind::ToolCall | UpdateKind::ToolCallUpdate => self.tool_call(screen, update),
             UpdateKind::Plan => self.plan(screen, update),
+            UpdateKind::PlanUpdate => self.plan(screen, &update["plan"]),
+            // The ends of turns are told by themselves.
+            UpdateKind::StateUpdate | UpdateKind::ReplayComplete => {}
             UpdateKind::UsageUpdate => self.usage = usage(update),
             UpdateKind::AvailableCommandsUpdate => {
                 let commands = update["availableCommands"].as_array();
@@ -146,11 +153,20 @@ fn block(content: &Value) -> String {
     }
 }
 
+/// The content of a whole message.
+fn blocks(content: &Value) -> String {
+    content.as_array().map_or_else(|| block(content), |blocks| blocks.iter().map(block).collect())
+}
+
 /// What a tool call shows: diffs, and text.
 fn contents(screen: &mut Screen, contents: &Value) {
     for content in contents.as_array().into_iter().flatten() {
         match content["type"].as_str() {
             Some("diff") => {
+                if let Some(patch) = content["patch"]["text"].as_str() {
+                    patched(screen, patch);
+                    continue;
+                }
                 screen.line(Look::Bold, &format!("  {}", content["path"].as_str().unwrap_or("?")));
                 diff(
                     screen,
@@ -170,6 +186,21 @@ fn contents(screen: &mut Screen, contents: &Value) {
             _ => {}
         }
     }
+}
+
+/// A patch, as version 2 has it.
+fn patched(screen: &mut Screen, patch: &str) {
+    let mut lines = patch.lines();
+    for line in lines.by_ref().take(LINES) {
+        let look = match line.as_bytes() {
+            [b'-', b'-', ..] | [b'+', b'+', ..] => Look::Bold,
+            [b'-', ..] => Look::Bad,
+            [b'+', ..] => Look::Good,
+            _ => Look::Dim,
+        };
+        screen.line(look, &format!("  {line}"));
+    }
+    more(screen, lines.count());
 }
 
 /// The lines that differ: what is the same at both ends is left out.
@@ -215,7 +246,7 @@ mod tests {
         let mut screen = Screen::new(Box::new(move |text| sink.lock().expect("one thread").push_str(&text)), false);
         let mut view = View::default();
         for update in updates {
-            view.update(&mut screen, &Payload::parse(format!("{{\"update\":{update}}}")).expect("JSON"));
+            view.update(&mut screen, &Payload::parse(format!("{{\"update\":{update}}}")).expect("JSON"), true);
         }
         screen.flush();
         let printed = printed.lock().expect("one thread");

@@ -89,6 +89,7 @@ pub fn check(log: &Log) -> Report {
         observer.from = entry.from;
         match &entry.what {
             What::Line(line) => observer.line(line),
+            What::Noise(line) => observer.noise(line),
             // What it was cannot be told, and whom it answered neither.
             What::Long { .. } => observer.blind = true,
             What::End(_) => {
@@ -105,7 +106,7 @@ fn has_initialize(log: &Log) -> bool {
             parse_line(line, 1),
             Line::Message(Message::Request { method: MethodName::Known(Method::Initialize), .. })
         ),
-        What::Long { .. } | What::End(_) => false,
+        What::Noise(_) | What::Long { .. } | What::End(_) => false,
     })
 }
 
@@ -221,6 +222,13 @@ impl Observer {
                 self.found(r::BATCH, format!("a batch of {}", messages.len()), None);
                 messages.into_iter().for_each(|message| self.message(message));
             }
+        }
+    }
+
+    fn noise(&mut self, line: &bytes::Bytes) {
+        match parse_line(line, BATCH) {
+            Line::Message(Message::Malformed(malformed)) => self.malformed(malformed),
+            _ => self.found(r::NOT_JSON, "the line is not UTF-8", None),
         }
     }
 
