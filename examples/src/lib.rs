@@ -6,6 +6,7 @@
 //! that measure themselves use [`weigh`].
 
 pub mod bare;
+pub mod bridge;
 pub mod drive;
 pub mod echo;
 pub mod pipe;

@@ -13,6 +13,7 @@ fn lines(output: &Output) -> Vec<serde_json::Value> {
 
 const DRIVE: &str = env!("CARGO_BIN_EXE_drive");
 const AGENT: &str = env!("CARGO_BIN_EXE_echo_agent");
+const BRIDGE: &str = env!("CARGO_BIN_EXE_bridge");
 
 #[test]
 fn the_demonstration_shows_every_phase_of_a_cancel() {
@@ -57,12 +58,13 @@ fn a_terminal_is_really_served_and_ends_with_its_turn() {
 
 #[test]
 fn both_versions_of_the_protocol_tell_the_same_turns() {
-    let of = |version: &str, prompts: &[&str]| {
+    let of = |version: &str, agent: &[&str]| {
         let mut arguments = vec!["--protocol", version, "--permission", "allow"];
-        for prompt in prompts {
+        for prompt in ["echo é", "tool", "permission", "stop refusal", "error 1234", "stream 3"] {
             arguments.extend(["--prompt", prompt]);
         }
-        arguments.extend(["--", AGENT]);
+        arguments.push("--");
+        arguments.extend(agent);
         let said = run(DRIVE, &arguments);
         let events = lines(&said);
         assert_eq!(events[0]["protocolVersion"].to_string(), version, "{events:?}");
@@ -78,34 +80,32 @@ fn both_versions_of_the_protocol_tell_the_same_turns() {
         };
         (events.iter().filter_map(told).collect::<Vec<_>>(), said.status.code())
     };
-    let prompts = ["echo é", "tool", "permission", "stop refusal", "error 1234", "stream 3"];
-    let (first, second) = (of("1", &prompts), of("2", &prompts));
-    assert_eq!(first, second);
+    let first = of("1", &[AGENT]);
     assert_eq!(first.0.len(), 12, "{first:?}");
     assert_eq!(first.1, Some(3), "one of the prompts failed");
+    assert_eq!(of("2", &[AGENT]), first);
+    // And through a bridge, each client with the agent of the other version, and of its own.
+    for client in ["1", "2"] {
+        for agent in ["1", "2"] {
+            assert_eq!(of(client, &[BRIDGE, "--agent-version", agent, AGENT]), first, "{client} to {agent}");
+        }
+    }
 }
 
 #[test]
-fn a_turn_of_version_2_is_cancelled_and_the_next_one_runs() {
-    let said = run(
-        DRIVE,
-        &[
-            "--protocol",
-            "2",
-            "--cancel-after-updates",
-            "3",
-            "--prompt",
-            "stream 1000 5",
-            "--prompt",
-            "echo on",
-            "--",
-            AGENT,
-        ],
-    );
-    let events = lines(&said);
-    let stops: Vec<_> = events.iter().filter_map(|event| event["stopReason"].as_str()).collect();
-    assert_eq!(stops, ["cancelled", "end_turn"]);
-    assert!(said.status.success());
+fn a_turn_of_either_version_is_cancelled_and_the_next_one_runs_also_through_a_bridge() {
+    let turns = ["--cancel-after-updates", "4", "--prompt", "stream 1000 5", "--prompt", "echo on", "--"];
+    for (version, agent) in [
+        ("2", &[AGENT][..]),
+        ("1", &[BRIDGE, "--agent-version", "2", AGENT]),
+        ("2", &[BRIDGE, "--agent-version", "1", AGENT]),
+    ] {
+        let said = run(DRIVE, &[&["--protocol", version], &turns[..], agent].concat());
+        let events = lines(&said);
+        let stops: Vec<_> = events.iter().filter_map(|event| event["stopReason"].as_str()).collect();
+        assert_eq!(stops, ["cancelled", "end_turn"], "{version} {agent:?}");
+        assert!(said.status.success());
+    }
 }
 
 #[test]
