@@ -156,6 +156,7 @@ fn cancelled_although_nobody_cancelled() {
 #[test]
 fn a_permission_that_is_given_after_the_cancel() {
     planted(&[PROMPT, ASK, CANCEL, YES, CANCELLED], 8, "permission-after-cancel", Side::Client);
+    planted(&[PROMPT, ASK, CANCEL, CANCELLED, YES], 9, "permission-after-cancel", Side::Client);
 }
 
 #[test]
@@ -166,6 +167,7 @@ fn a_permission_that_the_cancel_leaves_open() {
         (7, leaked("cancel-unanswered"), Side::Agent, Severity::Error),
     ];
     assert_eq!(found(&script(lines)), expected);
+    planted(&[PROMPT, ASK, CANCEL, CANCELLED], 6, "permission-after-cancel", Side::Client);
 }
 
 #[test]

@@ -62,19 +62,21 @@ enum Found {
 /// It is none, or does not tell who is who.
 pub fn read(text: &str, side: Option<Side>) -> Result<Log, Unreadable> {
     let mut log = Log { side, ..Log::default() };
-    let mut found = Vec::new();
+    let (mut found, mut is_ours) = (Vec::new(), false);
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         match recognise(line) {
             Found::Header { side, program } => {
                 log.side = log.side.or(side);
                 log.program = program;
+                is_ours = true;
             }
             Found::Entry { who, at, what } => found.push((index + 1, who, at, what)),
             Found::Nothing => log.skipped += usize::from(!line.is_empty()),
         }
     }
-    if found.is_empty() {
+    // Of a connection that never was there is nothing but the beginning.
+    if found.is_empty() && !is_ours {
         return Err(Unreadable::NoTrace);
     }
     let arrows = found.iter().any(|(_, who, ..)| !matches!(who, Who::Side(_)));
@@ -326,6 +328,7 @@ mod tests {
     #[test]
     fn what_is_no_trace_is_said_so() {
         assert_eq!(read("hello\n{}\n", None).err(), Some(Unreadable::NoTrace));
+        assert!(read("{\"trace\":\"acp\",\"version\":1}\n", None).is_ok_and(|log| log.entries.is_empty()));
         assert_eq!(read(ASKED, None).err(), Some(Unreadable::NoTrace));
         let answer = format!("> {SAID}");
         assert_eq!(read(&answer, None).err(), Some(Unreadable::NoSides));

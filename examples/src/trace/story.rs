@@ -26,6 +26,8 @@ pub struct Story {
     pub turns: Vec<Turn>,
     /// The cancels.
     pub cancels: Vec<Cancel>,
+    /// Version 2 was agreed: the answer to a prompt says that it was taken, and the state of the session when it is over.
+    v2: bool,
 }
 
 /// One step.
@@ -164,16 +166,21 @@ impl Story {
                     self.turns.len() - 1
                 });
                 open.insert((by_client(from), id.clone()), Waits { at, method: method.to_string(), turn });
-                self.push(step(Kind::Request, format!("{method} #{id}{}", about(method.known(), &params))));
+                self.push(step(Kind::Request, format!("{method} #{}{}", short(id), about(method.known(), &params))));
                 if method.known() == Some(Method::SessionCancel) {
                     self.cancel(&params);
                 }
             }
             Message::Notification { method, params } => {
                 let params: Value = params.as_ref().and_then(|params| params.get().ok()).unwrap_or_default();
+                let place = self.steps.len();
                 self.push(step(Kind::Notification, format!("{method}{}", about(method.known(), &params))));
-                if method.known() == Some(Method::SessionCancel) {
-                    self.cancel(&params);
+                match method.known() {
+                    Some(Method::SessionCancel) => self.cancel(&params),
+                    Some(Method::SessionUpdate) if self.v2 && params["update"]["state"] == "idle" => {
+                        self.idle(&params, place, at);
+                    }
+                    _ => {}
                 }
             }
             Message::Response { id, answer } => {
@@ -184,11 +191,14 @@ impl Story {
                     Err(error) => (Kind::Error, Some(format!("error {}", error.code))),
                 };
                 let said = how.clone().unwrap_or_else(|| "ok".to_owned());
-                let mut step = step(kind, format!("{method} #{id}: {said}"));
+                let version = answer.as_ref().ok().and_then(|result| result.get::<Value>().ok());
+                self.v2 |= method == "initialize" && version.is_some_and(|it| it["protocolVersion"] == 2);
+                let mut step = step(kind, format!("{method} #{}: {said}", short(id)));
                 step.latency = waited.as_ref().and_then(|waits| Some(at? - waits.at?));
                 let place = self.steps.len();
                 self.push(step);
-                if let Some(turn) = waited.and_then(|waits| waits.turn) {
+                let is_over = !self.v2 || kind == Kind::Error;
+                if let Some(turn) = waited.and_then(|waits| waits.turn).filter(|_| is_over) {
                     self.end(turn, place, how, at);
                 }
             }
@@ -226,6 +236,16 @@ impl Story {
         }
     }
 
+    /// Version 2: nothing goes on in a session any more.
+    fn idle(&mut self, params: &Value, place: usize, at: Option<f64>) {
+        let reason = params["update"]["stopReason"].as_str().map(str::to_owned);
+        let session = params["sessionId"].as_str().unwrap_or("?");
+        let is_open = |turn: &Turn| turn.session == session && turn.steps.1.is_none();
+        if let Some(turn) = self.turns.iter().position(is_open) {
+            self.end(turn, place, reason, at);
+        }
+    }
+
     fn end(&mut self, turn: usize, place: usize, how: Option<String>, at: Option<f64>) {
         if let Some(turn) = self.turns.get_mut(turn) {
             turn.steps.1 = Some(place);
@@ -260,8 +280,8 @@ fn about(method: Option<Method>, params: &Value) -> String {
     match method {
         Some(Method::SessionUpdate) => {
             let update = &params["update"];
-            let (kind, call, status) = (&update["sessionUpdate"], &update["toolCallId"], &update["status"]);
-            let parts = [text(kind), text(call), text(status)];
+            let parts =
+                ["sessionUpdate", "toolCallId", "status", "state", "stopReason"].map(|name| text(&update[name]));
             let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             format!(" {}", parts.join(" "))
         }
@@ -279,6 +299,15 @@ fn outcome(result: &Value) -> Option<String> {
     let outcome = &result["outcome"];
     let option = outcome["optionId"].as_str();
     option.or_else(|| outcome["outcome"].as_str()).or_else(|| result["sessionId"].as_str()).map(str::to_owned)
+}
+
+/// An id that fits into a picture.
+fn short(id: &Id) -> String {
+    let id = id.to_string();
+    match id.char_indices().nth(12) {
+        Some((end, _)) => format!("{}…", id.get(..end).unwrap_or_default()),
+        None => id,
+    }
 }
 
 fn cut(text: &str) -> String {

@@ -57,6 +57,8 @@ pub(super) struct Screen {
     rows: VecDeque<(Look, String)>,
     /// The row that is not full yet, and how it looks.
     open: String,
+    /// Its columns.
+    width: usize,
     look: Look,
     /// The open row, as it was printed.
     printed: Option<String>,
@@ -70,7 +72,15 @@ impl core::fmt::Debug for Screen {
 
 impl Screen {
     pub(super) fn new(printer: Printer, coloured: bool) -> Self {
-        Self { printer, coloured, rows: VecDeque::new(), open: String::new(), look: Look::Plain, printed: None }
+        Self {
+            printer,
+            coloured,
+            rows: VecDeque::new(),
+            open: String::new(),
+            width: 0,
+            look: Look::Plain,
+            printed: None,
+        }
     }
 
     /// Text that goes on where the last text of this look ended.
@@ -83,16 +93,21 @@ impl Screen {
         for c in text.chars() {
             match c {
                 '\n' => self.row(),
-                '\t' => self.open.push_str("    "),
+                '\t' => (0..4).for_each(|_| self.put(' ')),
                 '\r' => {}
                 // The agent's text must not steer the terminal.
-                c if c.is_control() => self.open.push('·'),
-                c => self.open.push(c),
+                c if c.is_control() => self.put('·'),
+                c => self.put(c),
             }
-            if width(&self.open) >= columns {
+            if self.width >= columns {
                 self.wrap();
             }
         }
+    }
+
+    fn put(&mut self, c: char) {
+        self.open.push(c);
+        self.width += c.width().unwrap_or(0);
     }
 
     /// One line of its own, or several.
@@ -123,6 +138,7 @@ impl Screen {
             return self.rows.push_front((look, rest));
         }
         self.open = self.open.strip_prefix(printed.as_str()).unwrap_or(&self.open).to_owned();
+        self.width = width(&self.open);
     }
 
     /// Whether there is something that was not printed.
@@ -156,6 +172,7 @@ impl Screen {
 
     fn row(&mut self) {
         self.rows.push_back((self.look, core::mem::take(&mut self.open)));
+        self.width = 0;
     }
 
     /// The row is full: breaks it at its last blank, if there is one.
@@ -169,6 +186,7 @@ impl Screen {
             None => self.open.pop().map(String::from).unwrap_or_default(),
         };
         self.row();
+        self.width = width(&rest);
         self.open = rest;
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use acp_core::wire::Method;
+use acp_core::wire::{Id, Method};
 use serde_json::Value;
 
 use super::{Observer, r, turns::Turn};
@@ -29,6 +29,8 @@ pub(super) struct Session {
     pub(super) loaded: bool,
     /// The turns that are not answered, oldest first.
     pub(super) turns: VecDeque<Turn>,
+    /// Permission requests that outlived their turn, which was cancelled, and where.
+    pub(super) void: Vec<(Id, usize)>,
     /// The answer to the last turn: its line, and whether it was cancelled.
     pub(super) last: Option<(usize, bool)>,
     /// Where it was told off for output outside of a turn: once is enough.
@@ -47,6 +49,7 @@ impl Session {
             resuming: false,
             loaded: false,
             turns: VecDeque::new(),
+            void: Vec::new(),
             last: None,
             told: false,
             tool_calls: BTreeSet::new(),

@@ -168,11 +168,15 @@ impl Observer {
     /// The client answered a permission request with this outcome; `None`: with none of the options.
     pub(super) fn permission_answered(&mut self, id: &Id, asked: &Open, option: Option<&str>) {
         let Some(session) = asked.session.as_deref() else { return };
-        let turn = self.session(session).turns.iter_mut().find(|turn| turn.permissions.contains(id));
-        let cancelled = turn.and_then(|turn| {
-            turn.permissions.retain(|open| open != id);
-            turn.cancelled
-        });
+        let of = self.session(session);
+        let turn = of.turns.iter_mut().find(|turn| turn.permissions.contains(id));
+        let cancelled = match turn {
+            Some(turn) => {
+                turn.permissions.retain(|open| open != id);
+                turn.cancelled
+            }
+            None => of.void.iter().position(|(open, _)| open == id).map(|at| of.void.swap_remove(at).1),
+        };
         match (option, cancelled) {
             // The client knows what it sent before.
             (Some(option), Some(cancel)) => {
@@ -220,6 +224,10 @@ impl Observer {
             }
             (Err(_), None) => {}
         }
+        if let Some(cancel) = turn.cancelled {
+            let void = turn.permissions.iter().map(|id| (id.clone(), cancel));
+            self.session(session).void.extend(void);
+        }
         let open: Vec<_> = turn.permissions.iter().filter_map(|id| self.agent.open.get(id)).collect();
         if let (Some(open), None) = (open.first().map(|open| open.line), turn.cancelled) {
             self.found(r::OPEN_REQUEST, "the turn ended while its permission request was open", Some(open));
@@ -245,7 +253,8 @@ impl Observer {
             }
             (Some(Method::SessionRequestPermission), Side::Client) => {
                 let turn = session.turns.iter().find(|turn| turn.permissions.contains(id));
-                turn.and_then(|turn| turn.cancelled)
+                let void = session.void.iter().find(|(open, _)| open == id).map(|(_, cancel)| *cancel);
+                turn.and_then(|turn| turn.cancelled).or(void)
             }
             _ => None,
         };
