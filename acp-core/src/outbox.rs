@@ -112,21 +112,33 @@ impl Outbox {
     /// The same, if the message fits. If not, it was never there.
     pub(crate) fn offer(&mut self, tag: Tag, room: Room, write: impl FnOnce(&mut BytesMut)) -> Result<FrameId, NoRoom> {
         self.build(write);
-        let size = self.scratch.len();
-        let refused = if size.saturating_sub(1) > room.line {
-            Some(NoRoom::Line { size: size - 1 })
-        } else if size > room.always && self.bytes.saturating_add(size) > room.total {
-            Some(NoRoom::Total)
-        } else {
-            None
-        };
-        match refused {
+        match self.refused(room) {
             Some(why) => {
                 // Not `clear`: a message of many megabytes must not leave its allocation behind.
                 self.scratch = BytesMut::new();
                 Err(why)
             }
             None => Ok(self.commit(tag)),
+        }
+    }
+
+    /// Whether it could be queued, and how many bytes it takes.
+    pub(crate) fn fits(&mut self, room: Room, write: impl FnOnce(&mut BytesMut)) -> Result<usize, NoRoom> {
+        self.build(write);
+        let (size, refused) = (self.scratch.len(), self.refused(room));
+        self.scratch = BytesMut::new();
+        refused.map_or(Ok(size), Err)
+    }
+
+    /// Why what was built has no room.
+    fn refused(&self, room: Room) -> Option<NoRoom> {
+        let size = self.scratch.len();
+        if size.saturating_sub(1) > room.line {
+            Some(NoRoom::Line { size: size - 1 })
+        } else if size > room.always && self.bytes.saturating_add(size) > room.total {
+            Some(NoRoom::Total)
+        } else {
+            None
         }
     }
 

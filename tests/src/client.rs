@@ -166,7 +166,8 @@ impl ClientBench {
                 };
                 let params: Value = params.get().expect("an update is JSON");
                 let update = &params["update"];
-                let what = update["content"]["text"].as_str().or(update["toolCallId"].as_str()).unwrap_or("?");
+                let known = [&update["content"]["text"], &update["toolCallId"], &update["state"], &update["messageId"]];
+                let what = known.into_iter().find_map(Value::as_str).unwrap_or("?");
                 format!("update {} {origin}: {what}", session.as_ref().map_or("-".into(), id))
             }
             ClientAction::PermissionRequested { ticket, session, turn: of, .. } => {
@@ -175,6 +176,9 @@ impl ClientBench {
             }
             ClientAction::PermissionRevoked(key) => format!("revoked {}", key.number()),
             ClientAction::PermissionOverdue(key) => format!("overdue {}", key.number()),
+            ClientAction::PromptInserted { turn: of, message, .. } => {
+                format!("{} inserted {}", turn(of), message.as_deref().unwrap_or("-"))
+            }
             ClientAction::TurnEnded { turn: of, settlement, outcome, .. } => match outcome {
                 Outcome::Result(_) => format!("{} {settlement:?}", turn(of)),
                 other => format!("{} {settlement:?}, {}", turn(of), outcome_in_words(other)),

@@ -9,6 +9,7 @@ pub mod explore;
 pub mod pair;
 pub mod suite;
 pub mod taped;
+pub mod v2;
 pub mod wire;
 pub mod words;
 pub mod work;

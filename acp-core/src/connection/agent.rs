@@ -199,12 +199,12 @@ impl Connection<Agent> {
         if child.as_ref().is_some_and(|(id, _)| self.sessions.is_full() && self.sessions.find(id).is_none()) {
             return Err(CommandError::Full { what: "limits.sessions" });
         }
-        if !self.may_tell(scope) {
-            return Ok(Delivery::TooLate);
-        }
         let id = self.sessions.get(session).ok_or(Misuse::UnknownSession)?.id.clone();
+        let Some(room) = self.may_tell(scope, |out| write_update(out, &id, update))? else {
+            return Ok(Delivery::TooLate);
+        };
         // Written in place: an update is what there is most of.
-        self.offer(Tag::Plain, |out| write_update(out, &id, update))?;
+        self.offer_within(Tag::Plain, room, |out| write_update(out, &id, update))?;
         if let Some((id, cancel)) = child {
             self.sessions.adopt(&id, session, cancel);
         }

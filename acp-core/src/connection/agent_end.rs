@@ -88,6 +88,7 @@ impl Connection<Agent> {
                 if let Ok(update) = Payload::try_from(update) {
                     self.outbox.push(Tag::Plain, |out| write_update(out, &id, &update));
                 }
+                self.cancel_no_longer(session, call);
             }
         }
         self.tell(AgentAction::ToolCallsClosed { session, turn, calls });

@@ -2,6 +2,8 @@
 
 use alloc::{boxed::Box, format};
 
+use bytes::BytesMut;
+
 use super::{
     Connection, Role,
     agent::AgentState,
@@ -12,7 +14,7 @@ use super::{
 };
 use crate::{
     action::{AgentAction, CancelCause, Common, Delivery, Outcome, TurnEnd},
-    error::Violation,
+    error::{CommandError, Violation},
     machine::{Asked, CancelKind, CancelScope, Cancelled, Machine, TurnInput, TurnOutput, TurnReject},
     role::{Agent, Side},
     session::Stage,
@@ -123,10 +125,12 @@ impl Hooks for Agent {
         }
     }
 
-    fn on_turn_used(conn: &mut Connection<Self>, turn: TurnKey) {
-        if conn.speaks_v2() {
-            conn.insert_if_due(turn);
-        }
+    fn on_turn_used(
+        conn: &mut Connection<Self>,
+        turn: TurnKey,
+        write: impl FnOnce(&mut BytesMut),
+    ) -> Result<usize, CommandError> {
+        if conn.speaks_v2() { conn.insert_if_due(turn, write) } else { Ok(0) }
     }
 
     fn on_asked(conn: &mut Connection<Self>, turn: TurnKey) {

@@ -1,5 +1,7 @@
 //! Text of the agent's, on the shortest way to the wire.
 
+use bytes::BytesMut;
+
 use super::{Connection, recording::note};
 use crate::{
     action::Delivery,
@@ -45,11 +47,10 @@ impl Connection<Agent> {
             Scope::Turn(turn) => Some(turn.0),
             Scope::Session(_) => return Err(Misuse::Payload("version 2 wants a `messageId`: use `update`").into()),
         };
-        if !self.may_tell(scope) {
-            return Ok(Delivery::TooLate);
-        }
         let id = self.sessions.get(session).ok_or(Misuse::UnknownSession)?.id.clone();
-        self.offer(Tag::Plain, |out| write_chunk(out, &id, kind.as_str(), message, text))?;
+        let write = |out: &mut BytesMut| write_chunk(out, &id, kind.as_str(), message, text);
+        let Some(room) = self.may_tell(scope, write)? else { return Ok(Delivery::TooLate) };
+        self.offer_within(Tag::Plain, room, write)?;
         Ok(Delivery::Queued)
     }
 }

@@ -3,6 +3,8 @@
 
 use alloc::boxed::Box;
 
+use bytes::BytesMut;
+
 use super::{Connection, answer::Duty, call::Purpose, recording::note, turns::Turn};
 use crate::{
     error::{CommandError, Misuse},
@@ -14,7 +16,7 @@ use crate::{
     time::Timestamp,
     wire::{
         Method, MethodName, Payload, SessionState, UpdateKind,
-        dialect::v2::{self, Ending},
+        dialect::v2::{self, Ending, Entity},
         write_update,
     },
 };
@@ -158,13 +160,18 @@ impl Connection<Agent> {
     }
 
     /// Whether something may be told here: a prompt that was not inserted is, first, unless it was cancelled before that.
-    pub(super) fn may_tell(&mut self, scope: Scope) -> bool {
+    /// Bytes that have room in any case, now that this is done; `None`: it is too late.
+    pub(super) fn may_tell(
+        &mut self,
+        scope: Scope,
+        write: impl FnOnce(&mut BytesMut),
+    ) -> Result<Option<usize>, CommandError> {
         match scope {
             Scope::Turn(turn) if self.speaks_v2() => {
-                self.insert_if_due(turn);
-                self.turns.get(&turn).is_some_and(Turn::is_inserted)
+                let room = self.insert_if_due(turn, write)?;
+                Ok(self.turns.get(&turn).filter(|turn| turn.is_inserted()).map(|_| room))
             }
-            Scope::Turn(_) | Scope::Session(_) => true,
+            Scope::Turn(_) | Scope::Session(_) => Ok(Some(0)),
         }
     }
 
@@ -178,6 +185,13 @@ impl Connection<Agent> {
             } else if cancellable.len() < limit {
                 cancellable.insert(entity);
             }
+        }
+    }
+
+    /// A tool call had its last word from the core.
+    pub(super) fn cancel_no_longer(&mut self, session: SessionKey, call: &str) {
+        if let Some(kept) = self.role.kept.get_mut(&session) {
+            kept.cancellable.remove(&Entity::ToolCall(call.into()));
         }
     }
 

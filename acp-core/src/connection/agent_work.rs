@@ -7,6 +7,7 @@ use alloc::{
     format,
 };
 
+use bytes::BytesMut;
 use smallvec::SmallVec;
 
 use super::{
@@ -19,6 +20,7 @@ use crate::{
     action::{Delivery, TurnEnd},
     error::{CommandError, Misuse},
     machine::Foreground,
+    outbox::Tag,
     role::Agent,
     session::Stage,
     ticket::{IncomingKey, SessionKey, TurnKey},
@@ -26,6 +28,7 @@ use crate::{
     wire::{
         ErrorObject, Payload, StopReason, code,
         dialect::v2::{self, Ending, Entity},
+        write_update,
     },
 };
 
@@ -78,7 +81,7 @@ impl Connection<Agent> {
             turn.held.take()
         });
         if let Some(held) = held {
-            self.insert(session, request, *held, message);
+            self.insert(session, request, *held, message, 0);
         }
         Ok(Delivery::Queued)
     }
@@ -139,19 +142,32 @@ impl Connection<Agent> {
 
     // ---- insertion ---------------------------------------------------------------------------------------------
 
-    /// A prompt that its host did not insert is inserted when its work shows.
-    pub(super) fn insert_if_due(&mut self, turn: TurnKey) {
-        let due = |turn: &&mut Turn| turn.cause.is_none();
-        let Some(of) = self.turns.get_mut(&turn).filter(due) else { return };
-        let Some(held) = of.held.take() else { return };
-        let message = message_of(turn);
-        of.message = Some(message.clone());
-        let (session, request) = (of.session, of.request);
-        self.insert(session, request, *held, &message);
+    /// A prompt that its host did not insert is inserted when its work shows: when what shows it has room, since a refused
+    /// command changes nothing. Bytes that have room in any case, now that this is done.
+    pub(super) fn insert_if_due(
+        &mut self,
+        turn: TurnKey,
+        write: impl FnOnce(&mut BytesMut),
+    ) -> Result<usize, CommandError> {
+        let due = |turn: &Turn| turn.cause.is_none() && turn.held.is_some();
+        if !self.turns.get(&turn).is_some_and(due) {
+            return Ok(0);
+        }
+        let size = self.fits(write)?;
+        let inserted = self.turns.get_mut(&turn).and_then(|of| {
+            let held = of.held.take()?;
+            let message = message_of(turn);
+            of.message = Some(message.clone());
+            Some((of.session, of.request, held, message))
+        });
+        if let Some((session, request, held, message)) = inserted {
+            self.insert(session, request, *held, &message, size);
+        }
+        Ok(size)
     }
 
-    /// The answer, the state, and the message.
-    fn insert(&mut self, session: SessionKey, request: u64, held: Held, message: &str) {
+    /// The answer, the state, and the message. `follows`: bytes for which there has to be room afterwards.
+    fn insert(&mut self, session: SessionKey, request: u64, held: Held, message: &str, follows: usize) {
         let inserted = v2::write_inserted(message);
         for key in core::iter::once(request).chain(held.again) {
             self.answer(IncomingKey(key), Ok(&inserted));
@@ -160,9 +176,15 @@ impl Connection<Agent> {
             self.remember(session, key, message);
         }
         self.report(session, Foreground::Running, None);
-        // What has no room is left out: the message is there, and its text the client has.
-        let content = Some(&held.content).filter(|content| self.has_room(content.len()));
-        self.write_update_of(session, &v2::write_user_message(message, content));
+        let told = self.has_room(held.content.len().saturating_add(follows)) && {
+            let whole = v2::write_user_message(message, Some(&held.content));
+            let id = self.sessions.get(session).map(|known| known.id.clone());
+            id.is_some_and(|id| self.offer(Tag::Plain, |out| write_update(out, &id, &whole)).is_ok())
+        };
+        if !told {
+            // What has no room is left out: the message is there, and its text the client has.
+            self.write_update_of(session, &v2::write_user_message(message, None));
+        }
     }
 
     fn remember(&mut self, session: SessionKey, key: Box<str>, message: &str) {
@@ -201,14 +223,16 @@ impl Connection<Agent> {
                 TurnEnd::Stop(StopReason::Cancelled) => (Self::cancelled_error("the prompt"), Delivery::AsWithdrawn),
                 TurnEnd::Error(error) => (error.clone(), Delivery::Queued),
                 TurnEnd::Stop(_) => {
-                    self.insert(session, request, *held, &message_of(key));
+                    self.insert(session, request, *held, &message_of(key), 0);
                     return self.work_over(session, cancelled, end);
                 }
             };
-            return match self.refuse_prompt(request, &held.again, &error) {
-                Delivery::Queued => delivery,
-                other => other,
-            };
+            let refused = self.refuse_prompt(request, &held.again, &error);
+            // The work may be that of prompts which waited behind this one, and were dropped.
+            if !self.foreground(session).is_idle() && !self.is_working(session) {
+                self.report(session, Foreground::Idle, Some(&Ending::Stop(StopReason::Cancelled)));
+            }
+            return if refused == Delivery::Queued { delivery } else { refused };
         }
         self.work_over(session, cancelled, end)
     }

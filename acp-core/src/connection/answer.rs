@@ -135,7 +135,7 @@ impl<R: Role> Connection<R> {
     ) -> Result<Delivery, Refused<Ticket>> {
         note!(self, "respond", now, "ticket" = ticket.key, "answer" = answer);
         self.advance(now);
-        self.before_answer(ticket.key, answer.is_ok());
+        self.before_answer(ticket.key, answer.as_ref().map(drop));
         Ok(self.answer(ticket.key, answer.as_ref()))
     }
 

@@ -1,13 +1,14 @@
 //! Our requests and notifications: sending them, and resolving each request once.
 
-use alloc::format;
 use core::time::Duration;
+
+use bytes::BytesMut;
 
 use super::{Connection, Role, recording::note};
 use crate::{
-    action::{CancelCause, Cancellation, Common, Outcome, Resolved},
+    action::{Common, Outcome, Resolved},
     error::{CommandError, Misuse},
-    machine::{Asked, HandshakeInput, Machine, OutgoingInput, OutgoingOutput},
+    machine::{HandshakeInput, Machine, OutgoingInput, OutgoingOutput},
     outbox::{NoRoom, Room, Tag},
     role::Side,
     session::Stage,
@@ -176,10 +177,12 @@ impl<R: Role> Connection<R> {
             }
             return Ok(RequestKey(id));
         }
-        if let Some(turn) = turn {
-            R::on_turn_used(self, turn);
-        }
-        let frame = self.offer(Tag::Request(id), |out| write_request(out, id, method.as_str(), params))?;
+        let write = |out: &mut BytesMut| write_request(out, id, method.as_str(), params);
+        let room = match turn {
+            Some(turn) => R::on_turn_used(self, turn, write)?,
+            None => 0,
+        };
+        let frame = self.offer_within(Tag::Request(id), room, write)?;
         if R::SIDE == Side::Client && purpose != Purpose::Initialize {
             // From here on `initialize` may not be repeated.
             let _ = self.handshake.step(HandshakeInput::Use);
@@ -241,66 +244,6 @@ impl<R: Role> Connection<R> {
         self.offer(Tag::Plain, |out| write_notification(out, method.as_str(), params)).map(drop)
     }
 
-    /// Asks the peer to cancel a request of ours with `$/cancel_request`, once. It stays open: the peer still owes an
-    /// answer, which may be a normal result, or an error of code -32800. A request that was not handed out yet is taken
-    /// back instead, and resolves as [`Outcome::Cancelled`].
-    ///
-    /// # Errors
-    ///
-    /// [`Misuse::UnknownKey`] if the key was never given. That it is resolved already is [`Cancellation::Moot`].
-    pub fn cancel_request(&mut self, request: RequestKey, now: crate::Timestamp) -> Result<Cancellation, CommandError> {
-        note!(self, "cancel_request", now, "request" = request);
-        self.advance(now);
-        self.withdraw_own(request)
-    }
-
-    pub(super) fn withdraw_own(&mut self, request: RequestKey) -> Result<Cancellation, CommandError> {
-        let part = self.outgoing.iter().find(|(_, call)| call.told_as == Some(request.0));
-        let request = part.map_or(request, |(id, _)| RequestKey(id));
-        match self.outgoing.step(OutgoingInput::Cancel(request.0)) {
-            Ok(OutgoingOutput::Asked(Asked::First | Asked::Again)) => {
-                if self.outbox.withdraw(|tag| *tag == Tag::Request(request.0)) {
-                    self.resolve_own(request.0, Outcome::Cancelled(CancelCause::Request));
-                } else {
-                    let frame = self.send_cancel_request(request.0);
-                    if let Some(call) = self.outgoing.get_mut(request.0) {
-                        call.cancel = Some(frame);
-                    }
-                    if let Some(time) = self.config.cancel_confirm {
-                        self.timers.arm(Cause::CancelConfirm(request), self.now + time);
-                    }
-                }
-                Ok(Cancellation::Requested)
-            }
-            Ok(OutgoingOutput::Asked(Asked::Shared)) => Ok(Cancellation::AlreadyRequested),
-            Ok(_) => Ok(Cancellation::Moot),
-            Err(_) => Err(Misuse::UnknownKey.into()),
-        }
-    }
-
-    pub(super) fn send_cancel_request(&mut self, id: u64) -> FrameId {
-        let member = format!(r#""requestId":{id}"#);
-        let params = Payload::splice(member.as_bytes(), &Payload::EMPTY);
-        let name = Method::CancelRequest.name();
-        self.outbox.push(Tag::CancelRequest(id), |out| write_notification(out, name, params.as_ref()))
-    }
-
-    /// A `$/cancel_request` could not be delivered: it may be asked again. Whether this frame was one that still matters.
-    pub(super) fn cancel_request_failed(&mut self, frame: FrameId) -> bool {
-        let found = self.outgoing.iter().find(|(_, call)| call.cancel == Some(frame)).map(|(id, _)| id);
-        let Some(id) = found else { return false };
-        if let Ok(OutgoingOutput::Unsent) = self.outgoing.step(OutgoingInput::CancelFailed(id)) {
-            self.timers.disarm(Cause::CancelConfirm(RequestKey(id)));
-            self.cancel_unconfirmed(id);
-        }
-        true
-    }
-
-    pub(super) fn cancel_unconfirmed(&mut self, id: u64) {
-        let told_as = self.outgoing.get(id).and_then(|call| call.told_as).unwrap_or(id);
-        self.tell(Common::CancelUnconfirmed(RequestKey(told_as)));
-    }
-
     /// Resolves a request of ours for a reason of our own. If it still waits to be written, it never will be.
     pub(super) fn resolve_own(&mut self, id: u64, outcome: Outcome) {
         if let Ok(OutgoingOutput::Resolved(answered)) = self.outgoing.step(OutgoingInput::Abandon(id)) {
@@ -351,17 +294,29 @@ impl<R: Role> Connection<R> {
     }
 
     /// Queues a voluntary message if there is room.
-    pub(super) fn offer(
+    pub(super) fn offer(&mut self, tag: Tag, write: impl FnOnce(&mut BytesMut)) -> Result<FrameId, CommandError> {
+        self.offer_within(tag, 0, write)
+    }
+
+    /// The same; one of up to so many bytes has room in any case.
+    pub(super) fn offer_within(
         &mut self,
         tag: Tag,
-        write: impl FnOnce(&mut bytes::BytesMut),
+        always: usize,
+        write: impl FnOnce(&mut BytesMut),
     ) -> Result<FrameId, CommandError> {
-        let limits = &self.config.limits;
-        let room = Room { line: limits.line, total: limits.queued_bytes, always: 0 };
-        self.outbox.offer(tag, room, write).map_err(|why| match why {
-            NoRoom::Line { size } => CommandError::TooLong { size, limit: room.line },
-            NoRoom::Total => CommandError::Full { what: "limits.queued_bytes" },
-        })
+        let room = self.room(always);
+        self.outbox.offer(tag, room, write).map_err(|why| refused(why, room))
+    }
+
+    /// Whether a voluntary message has room, and how many bytes it takes. Nothing is queued.
+    pub(super) fn fits(&mut self, write: impl FnOnce(&mut BytesMut)) -> Result<usize, CommandError> {
+        let room = self.room(0);
+        self.outbox.fits(room, write).map_err(|why| refused(why, room))
+    }
+
+    const fn room(&self, always: usize) -> Room {
+        Room { line: self.config.limits.line, total: self.config.limits.queued_bytes, always }
     }
 
     pub(super) fn session_of(&self, scope: Scope) -> Result<SessionKey, CommandError> {
@@ -381,5 +336,12 @@ impl<R: Role> Connection<R> {
         let session = self.sessions.get(session).ok_or(Misuse::UnknownSession)?;
         let member = session_member(&session.id, b"");
         Payload::splice(&member, object).ok_or_else(|| Misuse::Payload("the params must be a JSON object").into())
+    }
+}
+
+const fn refused(why: NoRoom, room: Room) -> CommandError {
+    match why {
+        NoRoom::Line { size } => CommandError::TooLong { size, limit: room.line },
+        NoRoom::Total => CommandError::Full { what: "limits.queued_bytes" },
     }
 }

@@ -26,6 +26,8 @@ pub struct ClientState {
     pub(super) auth_methods: Vec<Box<str>>,
     /// Version 2: what is kept of each session.
     pub(super) watched: BTreeMap<SessionKey, Watched>,
+    /// What we offered before the `initialize` that is under way, which stands again if that one fails.
+    pub(super) own_before: Capabilities,
 }
 
 impl Connection<Client> {
@@ -59,7 +61,7 @@ impl Connection<Client> {
         let method = MethodName::Known(Method::Initialize);
         let request = self.send_call(&method, Some(&params), Purpose::Initialize, None, None)?;
         self.handshake = next;
-        self.own = Capabilities::of_client(&params);
+        self.role.own_before = core::mem::replace(&mut self.own, Capabilities::of_client(&params));
         Ok(request)
     }
 

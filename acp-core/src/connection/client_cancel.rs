@@ -100,7 +100,7 @@ impl Connection<Client> {
                 self.withdraw(IncomingKey(ask));
             }
         }
-        self.signal_session(session);
+        self.signal_session(session, !self.may_be_of_background(session));
         self.resolve_calls(turn, CancelCause::Session);
         Ok(Cancellation::Requested)
     }
@@ -137,7 +137,7 @@ impl Connection<Client> {
                 self.withdraw(key);
             }
         }
-        self.signal_session(session);
+        self.signal_session(session, !self.may_be_of_background(session));
         Ok(Cancellation::Requested)
     }
 
@@ -191,6 +191,7 @@ impl Connection<Client> {
             let cancelling = self.sessions.get(session).is_some_and(|session| session.turns.is_cancelling());
             if let Some(turn) = self.turns.get_mut(&key).filter(|_| !cancelling) {
                 turn.cause = None;
+                self.spare_none(session);
             }
             self.tell(ClientAction::CancelUndelivered { turn: key, stop: unsent.stop, steer: unsent.steer });
         }

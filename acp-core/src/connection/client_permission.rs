@@ -51,15 +51,18 @@ impl Connection<Client> {
         self.advance(now);
         let Some(Duty::Permission { session, .. }) = self.duty(ticket.key) else { return false };
         let session = *session;
-        let committed = self.step_turns(session, TurnInput::Commit(ticket.key.0));
-        // One that a cancel left open, because it may not be of the work that was cancelled, is its owner's anyway.
-        matches!(committed, Some(TurnOutput::Committed)) || self.may_be_of_background(session)
+        if !matches!(self.step_turns(session, TurnInput::Commit(ticket.key.0)), Some(TurnOutput::Committed)) {
+            // A cancel has left it open, because it may not be of the work that was cancelled.
+            self.commit_left_open(session, ticket.key);
+        }
+        true
     }
 
     // ---- inside ------------------------------------------------------------------------------------------------
 
     pub(super) fn is_committed(&self, session: SessionKey, key: IncomingKey) -> bool {
         self.sessions.get(session).is_some_and(|session| session.turns.is_committed(key.0))
+            || self.is_left_open(session, key)
     }
 
     /// The agent's `$/cancel_request`, the end of the session or of the connection: the permission is void, or, if its

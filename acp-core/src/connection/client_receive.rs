@@ -2,6 +2,8 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
+use bytes::BytesMut;
+
 use super::{
     Connection, Role,
     answer::Duty,
@@ -12,7 +14,7 @@ use super::{
 };
 use crate::{
     action::{ClientAction, Common, Decision, Delivery, Origin, Outcome, Settlement},
-    error::{CloseReason, Violation},
+    error::{CloseReason, CommandError, Violation},
     machine::{Broken, CancelKind, Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
     outbox::Tag,
     role::{Client, Side},
@@ -126,7 +128,13 @@ impl Hooks for Client {
         Delivery::TooLate
     }
 
-    fn on_turn_used(_: &mut Connection<Self>, _: TurnKey) {}
+    fn on_turn_used(
+        _: &mut Connection<Self>,
+        _: TurnKey,
+        _: impl FnOnce(&mut BytesMut),
+    ) -> Result<usize, CommandError> {
+        Ok(0)
+    }
 
     fn on_asked(_: &mut Connection<Self>, _: TurnKey) {}
 
@@ -148,6 +156,7 @@ impl Hooks for Client {
         for turn in waiting {
             conn.take_back(turn, Settlement::Failed, Outcome::NotSent);
         }
+        conn.end_inserted(session);
         conn.role.stops.remove(&session);
         for child in conn.sessions.children(session) {
             conn.forget_session(child);
@@ -225,6 +234,7 @@ impl Connection<Client> {
     fn initialize_resolved(&mut self, outcome: &Outcome) -> Option<CloseReason> {
         let Outcome::Result(result) = outcome else {
             let _ = self.handshake.step(HandshakeInput::Withdraw);
+            self.own = self.role.own_before;
             return None;
         };
         let (input, ends) = match v1::protocol_version(result) {
@@ -244,8 +254,13 @@ impl Connection<Client> {
     pub(super) fn prompt_resolved(&mut self, turn: TurnKey, outcome: Outcome) {
         let Some(retired) = self.retire_turn(turn) else { return };
         let session = retired.session;
-        if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel()) {
-            self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn));
+        if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel())
+            && self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn))
+        {
+            self.spare_none(session);
+        }
+        if self.speaks_v2() && !retired.is_inserted() {
+            self.spare_no_longer(session);
         }
         let cancelled = retired.cause.is_some();
         let (settlement, outcome) = settle(cancelled, retired.is_inserted(), outcome);
@@ -273,7 +288,8 @@ impl Connection<Client> {
         match self.send_prompt(session, turn, &params) {
             Ok(request) => {
                 if let Some(turn) = self.turns.get_mut(&turn) {
-                    turn.request = request;
+                    // What was cancelled before it is over.
+                    (turn.request, turn.spared) = (request, false);
                 }
                 // A line that waits to take its place cuts it short as it did the one before.
                 let next = self.waiting_prompts(session).next().and_then(|next| self.turns.get(&next));

@@ -1,16 +1,16 @@
 //! What version 2 makes of a client's turn: the answer to the prompt says that it was inserted, and the turn is over when
 //! the foreground comes to rest. To the host it is the same turn: begun once, ended once, cancelled in the same ways.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeSet, vec::Vec};
 
 use super::{Connection, recording::note, turns::Turn};
 use crate::{
-    action::{ClientAction, Origin, Outcome},
+    action::{CancelCause, ClientAction, Origin, Outcome},
     error::{CommandError, Misuse},
     machine::{Foreground, ForegroundOutput, Machine, TurnInput},
     role::Client,
     session::Stage,
-    ticket::{SessionKey, TurnKey},
+    ticket::{IncomingKey, SessionKey, TurnKey},
     time::Timestamp,
     wire::{
         ErrorObject, Method, MethodName, Payload, SessionState, StopReason, UpdateKind, code,
@@ -29,6 +29,8 @@ pub(super) struct Watched {
     background: bool,
     /// Whether the history was told to its end, before the session was answered.
     replayed: bool,
+    /// Permission requests that a cancel left open, and whose owners are committed since.
+    committed: BTreeSet<u64>,
 }
 
 /// What of an update concerns the core.
@@ -103,7 +105,11 @@ impl Connection<Client> {
             Seen::Child(id, cancel) => {
                 self.sessions.adopt(&id, session, cancel);
             }
-            Seen::ReplayComplete => self.role.watched.entry(session).or_default().replayed = true,
+            Seen::ReplayComplete if self.is_replaying(session) => {
+                self.role.watched.entry(session).or_default().replayed = true;
+            }
+            // Nobody asked for it.
+            Seen::ReplayComplete => {}
             Seen::State(seen, update) => {
                 let watched = self.role.watched.entry(session).or_default();
                 if let Some(background) = seen.background {
@@ -130,11 +136,7 @@ impl Connection<Client> {
         let live: Vec<TurnKey> = known.turns.running().into_iter().chain(known.turns.queued()).map(TurnKey).collect();
         let covered = |turn: &&TurnKey| self.turns.get(turn).is_some_and(|turn| turn.is_inserted() && !turn.spared);
         let over: Vec<TurnKey> = live.iter().take_while(covered).copied().collect();
-        for turn in &live {
-            if let Some(turn) = self.turns.get_mut(turn) {
-                turn.spared = false;
-            }
-        }
+        self.spare_none(session);
         for turn in over {
             self.prompt_resolved(turn, outcome.clone());
         }
@@ -163,6 +165,19 @@ impl Connection<Client> {
         of.message = Some(message.clone().unwrap_or_default());
         let session = of.session;
         self.tell(ClientAction::PromptInserted { session, turn, message });
+        if self.sessions.get(session).is_none() {
+            // The answer may follow that to `session/close`, which is the end of the work.
+            self.prompt_resolved(turn, Outcome::Cancelled(CancelCause::CloseSession));
+        }
+    }
+
+    /// The session is gone, and with it the work of what was inserted: no report of its end can come any more.
+    pub(super) fn end_inserted(&mut self, session: SessionKey) {
+        let of = |(key, turn): (&TurnKey, &Turn)| (turn.session == session && turn.is_inserted()).then_some(*key);
+        let inserted: Vec<TurnKey> = self.turns.iter().filter_map(of).collect();
+        for turn in inserted {
+            self.prompt_resolved(turn, Outcome::Cancelled(CancelCause::CloseSession));
+        }
     }
 
     /// A prompt that is sent while a cancel is under way is not covered by it.
@@ -170,10 +185,39 @@ impl Connection<Client> {
         turn.spared = self.speaks_v2() && self.sessions.get(session).is_some_and(|known| known.turns.is_cancelling());
     }
 
+    /// A cancelled prompt was not inserted. If no work goes on, there is none whose end would confirm the cancel: what was
+    /// sent after it ends with the next.
+    pub(super) fn spare_no_longer(&mut self, session: SessionKey) {
+        let idle = self.role.watched.get(&session).is_none_or(|watched| watched.foreground.is_idle());
+        let covered = |turn: &Turn| turn.session == session && turn.is_inserted() && !turn.spared;
+        if idle && !self.turns.values().any(covered) {
+            self.spare_none(session);
+        }
+    }
+
+    /// No cancel is under way that something in this session was sent after.
+    pub(super) fn spare_none(&mut self, session: SessionKey) {
+        for turn in self.turns.values_mut().filter(|turn| turn.session == session) {
+            turn.spared = false;
+        }
+    }
+
     /// Whether a permission of this session may belong to work that a cancel does not reach. Then it is the agent that
     /// takes it back: a client answers in its place only for what it knows to be cancelled (ACP v2, Permission Requests).
     pub(super) fn may_be_of_background(&self, session: SessionKey) -> bool {
         self.role.watched.get(&session).is_some_and(|watched| watched.background)
+    }
+
+    /// A permission that a cancel left open is its owner's from here on.
+    pub(super) fn commit_left_open(&mut self, session: SessionKey, key: IncomingKey) {
+        let Self { role, incoming, .. } = self;
+        let committed = &mut role.watched.entry(session).or_default().committed;
+        committed.retain(|key| incoming.get(*key).is_some());
+        committed.insert(key.0);
+    }
+
+    pub(super) fn is_left_open(&self, session: SessionKey, key: IncomingKey) -> bool {
+        self.role.watched.get(&session).is_some_and(|watched| watched.committed.contains(&key.0))
     }
 
     /// A session that another brought is its agent's to drive.

@@ -1,8 +1,11 @@
 //! Where the role enters: the same message means one thing to a client and another to an agent.
 
+use bytes::BytesMut;
+
 use super::{Connection, IncomingKey, Role, call::Call, turns::Turn};
 use crate::{
     action::{Delivery, Outcome},
+    error::CommandError,
     ticket::{FrameId, SessionKey, TurnKey},
     wire::{ErrorObject, Method, MethodName, Payload},
 };
@@ -53,8 +56,12 @@ pub trait Hooks: Sized + core::fmt::Debug + Eq + core::hash::Hash + Send + 'stat
     where
         Self: Role;
 
-    /// Something is about to be sent in a turn.
-    fn on_turn_used(conn: &mut Connection<Self>, turn: TurnKey)
+    /// Something is about to be sent in a turn. Answers how many bytes of it have room in any case.
+    fn on_turn_used(
+        conn: &mut Connection<Self>,
+        turn: TurnKey,
+        write: impl FnOnce(&mut BytesMut),
+    ) -> Result<usize, CommandError>
     where
         Self: Role;
 

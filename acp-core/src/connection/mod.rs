@@ -9,6 +9,7 @@
 //! | `receive` | lines in: which machine they belong to |
 //! | `answer` | the peer's requests: what is owed, and paying it, batches included |
 //! | `call` | our requests: sending them, and resolving each once |
+//! | `call_cancel` | cancelling one of them by itself |
 //! | `opening` | sessions that we ask for |
 //! | `ending` | time and the end: deadlines, draining, closing |
 //! | `hooks` | where the role enters |
@@ -34,6 +35,7 @@ mod agent_state;
 mod agent_work;
 mod answer;
 mod call;
+mod call_cancel;
 mod client;
 mod client_cancel;
 mod client_permission;

@@ -139,16 +139,19 @@ impl<R: Role> Connection<R> {
 
     /// The host answers. If that ends a session, everything of it ends before the answer; a session that was to be closed
     /// and is not is open again.
-    pub(super) fn before_answer(&mut self, key: IncomingKey, agreed: bool) {
+    pub(super) fn before_answer(&mut self, key: IncomingKey, answer: Result<(), &ErrorObject>) {
         match self.duty(key).cloned() {
-            Some(Duty::Close { session, .. }) if !agreed => self.reopen(session),
             Some(Duty::Close { session, .. }) => {
-                self.forget_session(session);
-                self.answer_closed_too(session);
+                match answer {
+                    Ok(()) => self.forget_session(session),
+                    Err(_) => self.reopen(session),
+                }
+                self.answer_closed_too(session, answer);
             }
             // One that is being opened anew will be there for its opener.
             Some(Duty::Delete { session: Some(session) })
-                if agreed && self.sessions.get(session).is_some_and(|session| session.stage != Stage::Opening) =>
+                if answer.is_ok()
+                    && self.sessions.get(session).is_some_and(|session| session.stage != Stage::Opening) =>
             {
                 self.forget_session(session);
             }
@@ -156,13 +159,14 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    /// Version 2: closing what is being closed is answered when it is closed.
-    fn answer_closed_too(&mut self, session: SessionKey) {
+    /// Version 2: closing what is being closed is answered when it is closed, or not.
+    fn answer_closed_too(&mut self, session: SessionKey, answer: Result<(), &ErrorObject>) {
+        let closed = Payload::EMPTY;
         let too = |duty: &Duty| matches!(duty, Duty::CloseToo { session: of } if *of == session);
         let keys: SmallVec<[u64; 1]> =
             self.incoming.iter().filter(|(_, served)| too(&served.duty)).map(|(key, _)| key).collect();
         for key in keys {
-            self.answer(IncomingKey(key), Ok(&Payload::EMPTY));
+            self.answer(IncomingKey(key), answer.map(|()| &closed));
         }
     }
 
@@ -182,11 +186,12 @@ impl<R: Role> Connection<R> {
         }
     }
 
-    /// The same for every request of a session that is the host's to answer.
-    pub(super) fn signal_session(&mut self, session: SessionKey) {
+    /// The same for every request of a session that is the host's to answer. `permissions`: those that are open, too.
+    pub(super) fn signal_session(&mut self, session: SessionKey, permissions: bool) {
         let of = |duty: &Duty| match duty {
-            // Of permissions, a cancel leaves only those open whose owner is committed.
-            Duty::Plain { session: Some(of) } | Duty::Permission { session: of, .. } => *of == session,
+            Duty::Plain { session: Some(of) } => *of == session,
+            // A cancel leaves only those open whose owner is committed, or which it may not be about.
+            Duty::Permission { session: of, .. } => permissions && *of == session,
             _ => false,
         };
         let keys: SmallVec<[u64; 4]> =
@@ -215,7 +220,7 @@ impl<R: Role> Connection<R> {
                 self.answer(key, Err(error))
             }
             Some(Duty::Close { .. }) => {
-                self.before_answer(key, false);
+                self.before_answer(key, Err(error));
                 self.answer(key, Err(error))
             }
             Some(Duty::Plain { .. } | Duty::Open { .. } | Duty::Delete { .. } | Duty::CloseToo { .. }) => {

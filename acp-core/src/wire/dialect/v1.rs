@@ -141,13 +141,14 @@ pub(crate) fn auth_methods(result: &Payload) -> Vec<Box<str>> {
     elements(methods.unwrap_or_default()).filter_map(id).collect()
 }
 
-/// Whether a session would be opened with the same parameters: all but `sessionId`, and `_meta`, which may carry what
-/// belongs to the request alone. What cannot be read is not the same.
+/// Whether a session would be opened with the same parameters: all but `sessionId`, `replayFrom`, and `_meta`, which may
+/// carry what belongs to the request alone. What cannot be read is not the same.
 pub(crate) fn same_options(one: &Payload, other: &Payload) -> bool {
     let options = |params: &Payload| {
         let mut params: serde_json::Map<alloc::string::String, serde_json::Value> = params.get().ok()?;
-        params.remove("sessionId");
-        params.remove("_meta");
+        for of_the_request in ["sessionId", "replayFrom", "_meta"] {
+            params.remove(of_the_request);
+        }
         Some(params)
     };
     options(one).is_some_and(|one| options(other) == Some(one))
