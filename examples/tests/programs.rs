@@ -57,6 +57,23 @@ fn a_terminal_is_really_served_and_ends_with_its_turn() {
 }
 
 #[test]
+fn a_recording_replays_and_goes_out_without_its_texts() {
+    const REPLAY: &str = env!("CARGO_BIN_EXE_replay");
+    let file = std::env::temp_dir().join(format!("acp-replay-{}.jsonl", std::process::id()));
+    let file = file.to_str().expect("a path that is UTF-8");
+    assert!(run(REPLAY, &["--record", file, "--cancel"]).status.success());
+    let shown = run(REPLAY, &[file]);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.status.success() && text.contains("told: AbortTurn") && text.contains("the same came out"), "{text}");
+    let redacted = run(REPLAY, &["--redact", file]);
+    let redacted = String::from_utf8_lossy(&redacted.stdout);
+    assert!(text.contains("Hello!") && !redacted.contains("Hello!"), "{redacted}");
+    std::fs::write(file, redacted.replacen("session/cancel", "session/cancer", 1)).expect("written");
+    assert!(!run(REPLAY, &[file]).status.success(), "what was changed does not replay");
+    std::fs::remove_file(file).expect("removed");
+}
+
+#[test]
 fn both_versions_of_the_protocol_tell_the_same_turns() {
     let of = |version: &str, agent: &[&str]| {
         let mut arguments = vec!["--protocol", version, "--permission", "allow"];
@@ -106,21 +123,4 @@ fn a_turn_of_either_version_is_cancelled_and_the_next_one_runs_also_through_a_br
         assert_eq!(stops, ["cancelled", "end_turn"], "{version} {agent:?}");
         assert!(said.status.success());
     }
-}
-
-#[test]
-fn a_recording_replays_and_goes_out_without_its_texts() {
-    const REPLAY: &str = env!("CARGO_BIN_EXE_replay");
-    let file = std::env::temp_dir().join(format!("acp-replay-{}.jsonl", std::process::id()));
-    let file = file.to_str().expect("a path that is UTF-8");
-    assert!(run(REPLAY, &["--record", file, "--cancel"]).status.success());
-    let shown = run(REPLAY, &[file]);
-    let text = String::from_utf8_lossy(&shown.stdout);
-    assert!(shown.status.success() && text.contains("told: AbortTurn") && text.contains("the same came out"), "{text}");
-    let redacted = run(REPLAY, &["--redact", file]);
-    let redacted = String::from_utf8_lossy(&redacted.stdout);
-    assert!(text.contains("Hello!") && !redacted.contains("Hello!"), "{redacted}");
-    std::fs::write(file, redacted.replacen("session/cancel", "session/cancer", 1)).expect("written");
-    assert!(!run(REPLAY, &[file]).status.success(), "what was changed does not replay");
-    std::fs::remove_file(file).expect("removed");
 }

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use acp_core::{
     Agent, AgentAction, CommandError, Common, Config, Deadline, Delivery, ErrorObject, InitializeTicket, Payload,
-    RequestKey, Scope, SessionKey, SessionTicket, Ticket, Timestamp, TurnEnd, TurnKey, TurnTicket, wire::StopReason,
+    RequestKey, Scope, SessionKey, SessionTicket, Ticket, Timestamp, TurnEnd, TurnKey, TurnTicket, ticket::Fork,
+    wire::StopReason,
 };
 use serde_json::{Value, json};
 
@@ -72,6 +73,20 @@ pub fn tool_call_update(id: &str, status: &str) -> Value {
 }
 
 impl AgentBench {
+    /// A copy, while no actions wait.
+    #[must_use]
+    pub fn fork(&self) -> Option<Self> {
+        let Held { initialize, opening, requests, turns, known } = &self.held;
+        let held = Held {
+            initialize: initialize.iter().map(Fork::fork).collect(),
+            opening: opening.iter().map(Fork::fork).collect(),
+            requests: requests.iter().map(Fork::fork).collect(),
+            turns: turns.iter().map(|(number, ticket)| (*number, ticket.fork())).collect(),
+            known: known.clone(),
+        };
+        Some(Self { conn: self.conn.fork()?, now: self.now, held })
+    }
+
     /// An agent on whose connection nothing happened yet.
     ///
     /// # Panics

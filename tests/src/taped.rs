@@ -48,6 +48,14 @@ impl<R: Role> Taped<R> {
     }
 }
 
+impl<R: Role> Taped<R> {
+    /// A copy that is not recorded, while no actions wait.
+    #[must_use]
+    pub fn fork(&self) -> Option<Self> {
+        self.0.fork().map(Self)
+    }
+}
+
 impl<R: Role> Deref for Taped<R> {
     type Target = Connection<R>;
 

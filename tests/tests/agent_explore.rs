@@ -241,6 +241,18 @@ impl Model for Scope {
         World::new(self, false)
     }
 
+    fn fork(&self, world: &World) -> Option<World> {
+        let World { bench, observer, left, past, bytewise, eager } = world;
+        Some(World {
+            bench: bench.fork()?,
+            observer: observer.clone(),
+            left: left.clone(),
+            past: past.clone(),
+            bytewise: *bytewise,
+            eager: *eager,
+        })
+    }
+
     fn choices(&self, world: &World) -> Vec<Event> {
         world.choices()
     }

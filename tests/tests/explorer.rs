@@ -1,8 +1,8 @@
 //! The explorer itself, on models small enough to know the answer.
 
 use core::{
-    cell::Cell,
     fmt::{self, Display},
+    sync::atomic::{AtomicU8, Ordering},
 };
 
 use acp_tests::explore::{Broken, Model, NOBODY_IS_STUCK, explore};
@@ -13,8 +13,10 @@ struct Walk {
     forbidden: Option<u8>,
     /// From here nothing leads on.
     pit: Option<u8>,
+    /// Its states can be copied.
+    forks: bool,
     /// Each walk begins somewhere else.
-    restless: Option<Cell<u8>>,
+    restless: Option<AtomicU8>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,7 +33,11 @@ impl Model for Walk {
     type Choice = By;
 
     fn initial(&self) -> u8 {
-        self.restless.as_ref().map_or(0, |begun| begun.replace(begun.get() + 1))
+        self.restless.as_ref().map_or(0, |begun| begun.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn fork(&self, at: &u8) -> Option<u8> {
+        self.forks.then_some(*at)
     }
 
     fn choices(&self, at: &u8) -> Vec<By> {
@@ -62,9 +68,11 @@ impl Model for Walk {
 
 #[test]
 fn every_state_and_every_choice_is_counted_once() {
-    let report = explore(&Walk::default(), 7).expect("no rule is broken");
-    assert_eq!((report.states, report.edges, report.depth, report.settled), (7, 11, 3, 1));
-    assert!(report.outcomes.contains("five"));
+    for forks in [false, true] {
+        let report = explore(&Walk { forks, ..Walk::default() }, 7).expect("no rule is broken");
+        assert_eq!((report.states, report.edges, report.depth, report.settled), (7, 11, 3, 1));
+        assert!(report.outcomes.contains("five"));
+    }
 }
 
 #[test]
@@ -84,7 +92,7 @@ fn who_cannot_get_out_is_stuck() {
 #[test]
 #[should_panic(expected = "a replay gave another state")]
 fn a_model_that_is_not_deterministic_is_found() {
-    let _ = explore(&Walk { restless: Some(Cell::new(0)), ..Walk::default() }, 7);
+    let _ = explore(&Walk { restless: Some(AtomicU8::new(0)), ..Walk::default() }, 7);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use acp_tests::{
 };
 
 const SMALL: Scope = Scope {
+    sessions: 1,
     prompts: 2,
     waiting: 0,
     forward: false,
@@ -15,6 +16,7 @@ const SMALL: Scope = Scope {
     updates: 1,
     hand_out: false,
     endings: false,
+    timers: false,
     says_cancelled: false,
 };
 
@@ -113,6 +115,19 @@ fn however_it_ends_what_waits_to_be_handed_out_keeps_the_rules() {
 fn however_it_ends_prompts_that_wait_are_never_sent_behind_the_end() {
     let report = holds(Scope { waiting: 1, updates: 0, endings: true, ..SMALL });
     occurred(&report, &["Settlement::Closed", "Settlement::Cancelled", "PermissionRevoked"]);
+}
+
+#[test]
+fn what_is_cancelled_in_one_session_touches_no_other() {
+    let report = holds(Scope { sessions: 2, updates: 0, ..SMALL });
+    occurred(&report, &["Settlement::Ended", "Settlement::Cancelled", "a permission crossed the cancel", "IdleCancel"]);
+}
+
+#[test]
+fn whenever_the_deadlines_of_a_cancel_come_the_rules_are_kept() {
+    let report = holds(Scope { timers: true, ..SMALL });
+    occurred(&report, &SETTLED);
+    occurred(&report, &["TurnForced", "Settlement::Closed"]);
 }
 
 #[test]

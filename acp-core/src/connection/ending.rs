@@ -99,6 +99,22 @@ impl<R: Role> Connection<R> {
         self.incoming.iter().map(|(key, _)| IncomingKey(key)).collect()
     }
 
+    /// Arms the clocks of silence again, or disarms them: the idle one while anything is open, the other one while nothing
+    /// of ours is, or while the peer waits for us.
+    pub(super) fn touch_clocks(&mut self) {
+        let open = self.lifecycle.is_open();
+        let (ours, theirs) = (!self.outgoing.is_empty(), !self.incoming.is_empty());
+        let clocks =
+            [(Cause::Idle, self.config.idle, !ours && !theirs), (Cause::Silence, self.config.silence, ours && !theirs)];
+        for (cause, time, runs) in clocks {
+            match time {
+                Some(time) if open && runs => self.timers.arm(cause, self.now + time),
+                Some(_) => self.timers.disarm(cause),
+                None => {}
+            }
+        }
+    }
+
     /// A deadline is due. It is disarmed already.
     pub(super) fn expire(&mut self, cause: Cause) {
         match cause {

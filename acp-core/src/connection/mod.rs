@@ -78,7 +78,7 @@ use crate::{
     tape::{Raw, Tape},
     ticket::{FrameId, IncomingKey, TurnKey},
     time::Timestamp,
-    timers::{Cause, Deadline, Timers},
+    timers::{Deadline, Timers},
     wire::{Capabilities, Deframer, Framed, Id},
 };
 
@@ -294,22 +294,6 @@ impl<R: Role> Connection<R> {
         match self.handshake.admission() {
             Admission::Ordinary | Admission::Anything => Ok(()),
             Admission::OnlyInitialize | Admission::Nothing => Err(Misuse::NotInitialized.into()),
-        }
-    }
-
-    /// Arms the clocks of silence again, or disarms them: the idle one while anything is open, the other one while nothing
-    /// of ours is, or while the peer waits for us.
-    fn touch_clocks(&mut self) {
-        let open = self.lifecycle.is_open();
-        let (ours, theirs) = (!self.outgoing.is_empty(), !self.incoming.is_empty());
-        let clocks =
-            [(Cause::Idle, self.config.idle, !ours && !theirs), (Cause::Silence, self.config.silence, ours && !theirs)];
-        for (cause, time, runs) in clocks {
-            match time {
-                Some(time) if open && runs => self.timers.arm(cause, self.now + time),
-                Some(_) => self.timers.disarm(cause),
-                None => {}
-            }
         }
     }
 }

@@ -18,7 +18,7 @@ use super::{Fields, ReplayError, TORN, begin, rerun};
 use crate::tape::{Put, Raw};
 
 /// The members whose texts stay.
-const STAYS: [&str; 23] = [
+const STAYS: [&str; 24] = [
     "jsonrpc",
     "method",
     "id",
@@ -31,6 +31,7 @@ const STAYS: [&str; 23] = [
     "modeId",
     "configId",
     "messageId",
+    "elicitationId",
     "stopReason",
     "outcome",
     "kind",

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! cargo run --release -p acp-tests --bin explore -- --prompts 3 --cancels 2 --permissions 2 --updates 1
-//!     [--waiting 1 [--forward]] [--hand-out] [--endings] [--says-cancelled] [--limit STATES] [--mutant forgets|ignores|ends]
+//!     [--sessions 2] [--waiting 1 [--forward]] [--hand-out] [--endings] [--timers] [--says-cancelled] [--limit STATES] [--mutant forgets|ignores|ends]
+//! cargo run --release -p acp-tests --bin explore -- --gate      all scopes that are explored at every commit
 //! ```
 
 use std::{process::ExitCode, time::Instant};
@@ -11,6 +12,10 @@ use acp_tests::{
     explore::explore,
     pair::{Mutant, Pair, Scope},
 };
+
+/// Half of the time goes into copies of states, made by one thread and dropped by another.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     match run(std::env::args().skip(1)) {
@@ -25,23 +30,57 @@ fn main() -> ExitCode {
     }
 }
 
+const ONE: Scope = Scope {
+    sessions: 1,
+    prompts: 2,
+    waiting: 0,
+    forward: false,
+    cancels: 2,
+    permissions: 1,
+    updates: 1,
+    hand_out: false,
+    endings: false,
+    timers: false,
+    says_cancelled: false,
+};
+
+/// What is explored at every commit: all that is in the model, in two and three dimensions at a time.
+const GATE: [Scope; 8] = [
+    Scope { sessions: 2, ..ONE },
+    Scope { sessions: 2, cancels: 1, updates: 0, endings: true, ..ONE },
+    Scope { sessions: 2, cancels: 1, timers: true, ..ONE },
+    Scope { permissions: 2, ..ONE },
+    Scope { prompts: 3, ..ONE },
+    Scope { hand_out: true, timers: true, ..ONE },
+    Scope { endings: true, timers: true, cancels: 1, says_cancelled: true, ..ONE },
+    Scope { waiting: 1, forward: true, ..ONE },
+];
+
+/// States that have to be explored at every commit.
+const ENOUGH: usize = 1_000_000;
+
+fn gate() -> Result<String, String> {
+    let (started, mut states, mut edges) = (Instant::now(), 0, 0);
+    for scope in GATE {
+        let report = explore(&Pair::new(scope, None), 20_000_000).map_err(|found| format!("{scope:?}\n{found}"))?;
+        println!("{:>9} states, {:>9} choices, depth {:>2}: {scope:?}", report.states, report.edges, report.depth);
+        states += report.states;
+        edges += report.edges;
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    let sum = format!("{states} states, {edges} choices, in {seconds:.1} s");
+    if states < ENOUGH { Err(format!("{sum}: fewer than {ENOUGH}")) } else { Ok(sum) }
+}
+
 fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
-    let mut scope = Scope {
-        prompts: 2,
-        waiting: 0,
-        forward: false,
-        cancels: 2,
-        permissions: 2,
-        updates: 1,
-        hand_out: false,
-        endings: false,
-        says_cancelled: false,
-    };
+    let mut scope = Scope { permissions: 2, ..ONE };
     let (mut mutant, mut limit) = (None, 20_000_000);
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{flag} needs a value"));
         let number = |text: String| text.parse::<usize>().map_err(|why| format!("{text}: {why}"));
         match flag.as_str() {
+            "--gate" => return gate(),
+            "--sessions" => scope.sessions = number(value()?)?,
             "--prompts" => scope.prompts = number(value()?)?,
             "--waiting" => scope.waiting = number(value()?)?,
             "--cancels" => scope.cancels = number(value()?)?,
@@ -50,6 +89,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
             "--limit" => limit = number(value()?)?,
             "--forward" => scope.forward = true,
             "--hand-out" => scope.hand_out = true,
+            "--timers" => scope.timers = true,
             "--endings" => scope.endings = true,
             "--says-cancelled" => scope.says_cancelled = true,
             "--mutant" => {

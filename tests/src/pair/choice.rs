@@ -7,7 +7,9 @@ use acp_core::CancelKind;
 /// How much there is to explore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
-    /// Prompts of the client.
+    /// Sessions that are open.
+    pub sessions: usize,
+    /// Prompts of the client, in all sessions together.
     pub prompts: usize,
     /// How many of them may wait behind the one that runs. None: a second is refused.
     pub waiting: usize,
@@ -23,6 +25,9 @@ pub struct Scope {
     pub hand_out: bool,
     /// Whether the connection may end: closed by a host, cut off, lost, and its deadline.
     pub endings: bool,
+    /// Whether every deadline may come before anything else happens: a Stop that is not confirmed, which ends the
+    /// connection, and a cancelled turn whose host does not end it.
+    pub timers: bool,
     /// Whether the agent's host may also say `cancelled` by itself.
     pub says_cancelled: bool,
 }
@@ -65,8 +70,8 @@ pub enum Choice {
     Deliver(Side),
     /// The next frame of this end is handed out.
     HandOut(Side),
-    /// The client's host prompts.
-    Prompt,
+    /// The client's host prompts in this session.
+    Prompt(usize),
     /// The client's host cancels a turn.
     Cancel(usize, CancelKind),
     /// The client's host decides a permission request: with the option, or with none.
@@ -83,7 +88,7 @@ pub enum Choice {
     Eof(Side),
     /// The stream fails at this end, both ways.
     Lost(Side),
-    /// The time to drain is over at this end.
+    /// The next deadline of this end comes: the time to drain is over, or, if asked for, any other.
     Expire(Side),
 }
 
@@ -98,7 +103,8 @@ impl Display for Choice {
         match self {
             Self::Deliver(side) => write!(f, "the {side} receives"),
             Self::HandOut(side) => write!(f, "the {side} hands out its next frame"),
-            Self::Prompt => write!(f, "the client prompts"),
+            Self::Prompt(1) => write!(f, "the client prompts"),
+            Self::Prompt(session) => write!(f, "the client prompts in session {session}"),
             Self::Cancel(turn, kind) => write!(f, "the client cancels turn {turn} ({kind:?})"),
             Self::Decide(ask, true) => write!(f, "the client allows permission {ask}"),
             Self::Decide(ask, false) => write!(f, "the client dismisses permission {ask}"),
@@ -108,7 +114,7 @@ impl Display for Choice {
             Self::Close(side) => write!(f, "the {side}'s host closes"),
             Self::Eof(side) => write!(f, "the stream to the {side} ends"),
             Self::Lost(side) => write!(f, "the {side} loses the stream"),
-            Self::Expire(side) => write!(f, "the {side}'s time to drain is over"),
+            Self::Expire(side) => write!(f, "the {side}'s deadline comes"),
         }
     }
 }

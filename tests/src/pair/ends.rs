@@ -1,12 +1,11 @@
 //! The two ends with their hosts: a real connection each, and what its host holds. Hosts take every action at once.
 
-use core::hash::{Hash, Hasher};
-use std::{collections::BTreeMap, hash::DefaultHasher};
+use std::collections::BTreeMap;
 
 use acp_core::{
     Agent, AgentAction, CancelKind, Cancellation, Cause, Client, ClientAction, Common, Config, Connection, Decision,
     Delivery, IncomingKey, Origin, Overlap, Payload, PermissionTicket, RequestKey, Role, Scope, SessionKey, Timestamp,
-    TurnEnd, TurnKey, TurnTicket, wire::StopReason,
+    TurnEnd, TurnKey, TurnTicket, ticket::Fork, wire::StopReason,
 };
 
 use super::{
@@ -14,7 +13,7 @@ use super::{
     sight::{Says, number},
     watch::{Watch, hold, rule},
 };
-use crate::explore::Broken;
+use crate::explore::{Broken, fingerprint};
 
 /// What occurred, by name.
 pub(super) type Seen = Vec<&'static str>;
@@ -26,7 +25,7 @@ pub(super) struct Half<R: Role> {
     pub(super) now: Timestamp,
     /// Its host was told `Closed`.
     pub(super) closed: bool,
-    pub(super) session: Option<SessionKey>,
+    pub(super) sessions: Vec<SessionKey>,
     /// The numbers of the turns.
     turns: BTreeMap<TurnKey, usize>,
     /// It ended without time to answer.
@@ -55,12 +54,6 @@ pub(super) fn payload(value: serde_json::Value) -> Payload {
     Payload::try_from(value).expect("JSON is a payload")
 }
 
-pub(super) fn print(state: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    state.hash(&mut hasher);
-    hasher.finish()
-}
-
 impl<R: Role> Half<R> {
     fn new(config: Config) -> Self {
         let conn = Connection::new(config).expect("the defaults can be used");
@@ -68,11 +61,24 @@ impl<R: Role> Half<R> {
             conn,
             now: Timestamp::ZERO,
             closed: false,
-            session: None,
+            sessions: Vec::new(),
             turns: BTreeMap::new(),
             cut: false,
             expired: 0,
         }
+    }
+
+    fn fork(&self) -> Option<Self> {
+        let Self { conn, now, closed, sessions, turns, cut, expired } = self;
+        Some(Self {
+            conn: conn.fork()?,
+            now: *now,
+            closed: *closed,
+            sessions: sessions.clone(),
+            turns: turns.clone(),
+            cut: *cut,
+            expired: *expired,
+        })
     }
 
     /// Whether new work can be begun here.
@@ -128,8 +134,8 @@ impl<R: Role> Half<R> {
     }
 }
 
-/// A connection that is initialized, with one session: where the exploration begins.
-pub(super) fn open(overlap: Overlap) -> (ClientEnd, AgentEnd) {
+/// A connection that is initialized, with these sessions: where the exploration begins.
+pub(super) fn open(overlap: Overlap, sessions: usize) -> (ClientEnd, AgentEnd) {
     let mut config = Config::client();
     config.overlap = overlap;
     let mut client = Half::<Client>::new(config);
@@ -137,7 +143,7 @@ pub(super) fn open(overlap: Overlap) -> (ClientEnd, AgentEnd) {
     let now = Timestamp::ZERO;
     client.conn.initialize(&Payload::EMPTY, now).expect("the first command");
     let mut opening = true;
-    while client.session.is_none() {
+    while client.sessions.len() < sessions {
         while let Some(frame) = client.conn.poll_transmit() {
             agent.conn.handle_input(&frame.into_line(), now);
         }
@@ -146,8 +152,9 @@ pub(super) fn open(overlap: Overlap) -> (ClientEnd, AgentEnd) {
                 agent.conn.accept_initialize(ticket, &Payload::EMPTY, now).expect("an object");
             }
             Some(AgentAction::SessionRequested { ticket, .. }) => {
-                let result = payload(serde_json::json!({ "sessionId": "s" }));
-                agent.session = agent.conn.accept_session(ticket, &result, now).ok().map(|(session, _)| session);
+                let name = (agent.sessions.len() + 1).to_string();
+                let result = payload(serde_json::json!({ "sessionId": name }));
+                agent.sessions.extend(agent.conn.accept_session(ticket, &result, now).ok().map(|(session, _)| session));
             }
             other => panic!("the opening of the connection told the agent {other:?}"),
         }
@@ -157,8 +164,8 @@ pub(super) fn open(overlap: Overlap) -> (ClientEnd, AgentEnd) {
         let Some(ClientAction::Common(Common::Resolved(resolved))) = client.conn.poll_action() else {
             panic!("the opening of the connection failed");
         };
-        client.session = resolved.session;
-        if core::mem::take(&mut opening) {
+        client.sessions.extend(resolved.session);
+        if core::mem::take(&mut opening) || client.sessions.len() < sessions {
             let params = payload(serde_json::json!({ "cwd": "/", "mcpServers": [] }));
             client.conn.request("session/new", Some(params), None, now).expect("it is initialized");
         }
@@ -170,10 +177,14 @@ pub(super) fn open(overlap: Overlap) -> (ClientEnd, AgentEnd) {
 }
 
 impl ClientEnd {
-    pub(super) fn prompt(&mut self, content: &Payload, watch: &mut Watch) -> Result<(), Broken> {
-        let session = self.end.session.expect("it was opened");
-        watch.prompts();
-        match self.end.conn.prompt(session, content, None, self.end.now) {
+    pub(super) fn fork(&self) -> Option<Self> {
+        let dialogs = self.dialogs.iter().map(|(ask, ticket)| (*ask, ticket.fork())).collect();
+        Some(Self { end: self.end.fork()?, dialogs })
+    }
+
+    pub(super) fn prompt(&mut self, session: usize, content: &Payload, watch: &mut Watch) -> Result<(), Broken> {
+        watch.prompts(session);
+        match self.end.conn.prompt(self.end.sessions[session - 1], content, None, self.end.now) {
             Ok(turn) => drop(self.end.turns.insert(turn, watch.turns.len())),
             Err(why) => return hold(false, rule::ALLOWED, || format!("a prompt: {why}")),
         }
@@ -208,10 +219,10 @@ impl ClientEnd {
     /// A cancel of a turn that is over sends nothing and changes nothing.
     pub(super) fn late_cancels(&mut self, watch: &Watch, seen: &mut Seen) -> Result<(), Broken> {
         for (turn, _) in self.end.turns.keys().zip(&watch.turns).filter(|(_, turn)| turn.told) {
-            let before = print(&self.end.conn);
+            let before = fingerprint(&self.end.conn);
             for kind in [CancelKind::Stop, CancelKind::Steer] {
                 let cancelled = self.end.conn.cancel_turn(*turn, kind, self.end.now);
-                let moot = cancelled == Ok(Cancellation::Moot) && before == print(&self.end.conn);
+                let moot = cancelled == Ok(Cancellation::Moot) && before == fingerprint(&self.end.conn);
                 hold(moot, rule::TOO_LATE, || format!("a {kind:?} of {turn:?}, which is over: {cancelled:?}"))?;
                 seen.push("Cancellation::Moot");
             }
@@ -247,7 +258,8 @@ impl ClientEnd {
                 other => return hold(false, rule::CONFORMING, || format!("the client was told {other:?}")),
             }
         }
-        let open = self.dialogs.keys().next().copied().filter(|_| watch.cancelling() || !self.end.is_open());
+        let void = |ask: &&usize| watch.cancelling(watch.session_of(**ask)) || !self.end.is_open();
+        let open = self.dialogs.keys().find(void);
         hold(open.is_none(), rule::NO_DIALOG, || format!("permission {open:?} is open"))
     }
 
@@ -258,15 +270,20 @@ impl ClientEnd {
         let Some(ticket) = ask.and_then(|ask| self.dialogs.remove(&ask)) else {
             return hold(false, rule::TOLD_ONCE, || format!("{key:?} was revoked, and is not open"));
         };
-        let before = print(&self.end.conn);
+        let before = fingerprint(&self.end.conn);
         let delivery = self.end.conn.decide(ticket, &yes(), self.end.now);
         seen.push("Delivery::TooLate");
-        let late = delivery == Delivery::TooLate && before == print(&self.end.conn);
+        let late = delivery == Delivery::TooLate && before == fingerprint(&self.end.conn);
         hold(late, rule::TOO_LATE, || format!("permission {ask:?} was revoked, then decided: {delivery:?}"))
     }
 }
 
 impl AgentEnd {
+    pub(super) fn fork(&self) -> Option<Self> {
+        let tickets = self.tickets.iter().map(|(turn, ticket)| (*turn, ticket.fork())).collect();
+        Some(Self { end: self.end.fork()?, tickets, asks: self.asks.clone() })
+    }
+
     pub(super) fn ask(&mut self, turn: usize, params: &Payload, watch: &mut Watch) -> Result<(), Broken> {
         watch.asks_in(turn);
         let Some(ticket) = self.tickets.get(&turn) else { return Ok(()) };
@@ -288,7 +305,7 @@ impl AgentEnd {
     pub(super) fn end_turn(&mut self, turn: usize, end: End, watch: &mut Watch, seen: &mut Seen) -> Result<(), Broken> {
         let Some(ticket) = self.tickets.remove(&turn) else { return Ok(()) };
         let live = self.end.conn.is_live(ticket.turn());
-        let before = print(&self.end.conn);
+        let before = fingerprint(&self.end.conn);
         let said = match end {
             End::Turn => TurnEnd::Stop(StopReason::EndTurn),
             End::Cancelled => TurnEnd::Stop(StopReason::Cancelled),
@@ -304,7 +321,7 @@ impl AgentEnd {
         if live {
             return watch.said(turn, end, delivery);
         }
-        let late = delivery == Delivery::TooLate && before == print(&self.end.conn);
+        let late = delivery == Delivery::TooLate && before == fingerprint(&self.end.conn);
         hold(late, rule::TOO_LATE, || format!("turn {turn} was over, then ended: {delivery:?}"))
     }
 
@@ -323,8 +340,11 @@ impl AgentEnd {
                     seen.push(if again { "AbortTurn again" } else { "AbortTurn" });
                     watch.aborted(self.end.number(turn), again)?;
                 }
-                // The end of the connection does not wait for a host that has not ended its turn.
-                AgentAction::TurnForced { .. } if !self.end.is_open() => seen.push("TurnForced"),
+                // Neither its deadline nor the end of the connection waits for a host that has not ended its turn.
+                AgentAction::TurnForced { turn, .. } => {
+                    seen.push("TurnForced");
+                    watch.forced(self.end.number(turn))?;
+                }
                 AgentAction::IdleCancel { .. } => seen.push("IdleCancel"),
                 AgentAction::ToolCallsClosed { .. } => seen.push("ToolCallsClosed"),
                 AgentAction::Common(Common::Resolved(resolved)) => {

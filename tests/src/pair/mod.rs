@@ -8,11 +8,8 @@ mod ends;
 mod sight;
 mod watch;
 
-use core::{
-    cell::RefCell,
-    hash::{Hash, Hasher},
-};
-use std::collections::{HashMap, VecDeque};
+use core::hash::{Hash, Hasher};
+use std::collections::VecDeque;
 
 use acp_core::{CancelKind, Cause, Overlap, Payload};
 use bytes::Bytes;
@@ -29,7 +26,7 @@ pub use self::{
     watch::rule,
 };
 
-#[derive(Debug, Default, Hash)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Pipe {
     frames: VecDeque<(Bytes, Sight)>,
     broken: bool,
@@ -56,8 +53,6 @@ pub struct Pair {
     prompts: Vec<Payload>,
     asks: Vec<Payload>,
     updates: Vec<Payload>,
-    /// The same few frames are seen millions of times.
-    sights: RefCell<HashMap<Bytes, Sight>>,
 }
 
 impl Pair {
@@ -80,7 +75,6 @@ impl Pair {
             prompts: (1..=scope.prompts).map(prompt).collect(),
             asks: (1..=scope.permissions).map(ask).collect(),
             updates: (1..=scope.prompts).map(update).collect(),
-            sights: RefCell::default(),
         }
     }
 
@@ -104,10 +98,10 @@ impl Pair {
         };
         let Some(frame) = frame else { return Ok(false) };
         let mut line = frame.into_line();
-        let mut sighted = *self.sights.borrow_mut().entry(line.clone()).or_insert_with(|| sight(&line));
+        let mut sighted = sight::seen(&line);
         match (self.mutant, sighted) {
             (Some(Mutant::ForgetsPermissions), Sight::Answer { says: Says::Dismissed, .. })
-                if world.watch.cancelling() =>
+                if (1..=self.scope.sessions).any(|session| world.watch.cancelling(session)) =>
             {
                 return Ok(true);
             }
@@ -131,7 +125,7 @@ impl Pair {
         let Some((line, sighted)) = pipe.frames.pop_front() else { return Ok(()) };
         match side {
             Side::Client => {
-                if matches!(sighted, Sight::Ask { .. }) && world.watch.cancelling() {
+                if matches!(sighted, Sight::Ask { ask, .. } if world.watch.cancelling(world.watch.session_of(ask))) {
                     world.seen.push("a permission crossed the cancel");
                 }
                 world.watch.received(sighted)?;
@@ -139,7 +133,7 @@ impl Pair {
             }
             Side::Agent => {
                 world.watch.received(sighted)?;
-                if self.mutant != Some(Mutant::IgnoresCancel) || sighted != Sight::Cancel {
+                if self.mutant != Some(Mutant::IgnoresCancel) || !matches!(sighted, Sight::Cancel { .. }) {
                     world.agent.end.conn.handle_input(&line, world.agent.end.now);
                 }
             }
@@ -148,27 +142,44 @@ impl Pair {
     }
 
     fn endings(&self, world: &World, choices: &mut Vec<Choice>) {
-        let mut of = |side, open, closed: bool, deadline: Option<acp_core::Deadline>| {
-            if open {
-                choices.extend([Choice::Close(side), Choice::Eof(side)]);
+        let Scope { endings, timers, .. } = self.scope;
+        let mut of = |side, open, closed: bool, peer_closed: bool, deadline: Option<acp_core::Deadline>| {
+            if open && endings {
+                choices.push(Choice::Close(side));
             }
-            if !closed {
+            // An end that is gone ends the other's stream.
+            if open && (endings || peer_closed) {
+                choices.push(Choice::Eof(side));
+            }
+            if !closed && endings {
                 choices.push(Choice::Lost(side));
             }
-            if deadline.is_some_and(|deadline| deadline.cause == Cause::Drain) {
+            if deadline.is_some_and(|deadline| timers || deadline.cause == Cause::Drain) {
                 choices.push(Choice::Expire(side));
             }
         };
         let (client, agent) = (&world.client.end, &world.agent.end);
-        of(Side::Client, client.is_open(), client.closed, client.conn.poll_timeout());
-        of(Side::Agent, agent.is_open(), agent.closed, agent.conn.poll_timeout());
+        of(Side::Client, client.is_open(), client.closed, agent.closed, client.conn.poll_timeout());
+        of(Side::Agent, agent.is_open(), agent.closed, client.closed, agent.conn.poll_timeout());
+    }
+
+    /// A deadline that is no end: that of a cancelled turn. Whether it was one.
+    fn expire(&self, world: &mut World) -> bool {
+        let end = &mut world.agent.end;
+        let deadline = end.conn.poll_timeout();
+        let Some(deadline) = deadline.filter(|deadline| matches!(deadline.cause, Cause::ForceCancelled(_))) else {
+            return false;
+        };
+        end.now = deadline.at;
+        end.conn.handle_timeout(end.now);
+        true
     }
 
     /// One of the ways to end, at this end.
     fn end(&self, world: &mut World, choice: Choice, side: Side) {
         match side {
             Side::Client => world.watch.client_ends = true,
-            Side::Agent => world.watch.cancel_reaches(),
+            Side::Agent => world.watch.cancel_reaches(None),
         }
         if matches!(choice, Choice::Eof(_) | Choice::Lost(_)) {
             let pipe = if side == Side::Client { &mut world.to_client } else { &mut world.to_agent };
@@ -184,6 +195,8 @@ impl Pair {
                         $end.conn.handle_lost("broken pipe", $end.now);
                     }
                     _ => {
+                        // A Stop that is not confirmed cuts the connection.
+                        $end.cut |= $end.is_open();
                         $end.expired += 1;
                         // All is answered, and nobody reads it.
                         $end.cut |= $end.expired > 1 || $end.conn.unanswered().next().is_none();
@@ -225,21 +238,41 @@ impl World {
 }
 
 impl Model for Pair {
-    type State = World;
+    type State = Box<World>;
     type Choice = Choice;
 
-    fn initial(&self) -> World {
-        let (client, agent) = ends::open(match self.scope {
+    fn initial(&self) -> Box<World> {
+        let overlap = match self.scope {
             Scope { waiting: 0, .. } => Overlap::Refuse,
             Scope { waiting, forward: true, .. } => Overlap::Forward(waiting),
             Scope { waiting, .. } => Overlap::Queue(waiting),
-        });
+        };
+        let (client, agent) = ends::open(overlap, self.scope.sessions);
         let (to_client, to_agent) = (Pipe::default(), Pipe::default());
         let watch = Watch::default();
-        World { client, agent, to_client, to_agent, watch, cancels: 0, updates: 0, seen: Vec::new() }
+        Box::new(World { client, agent, to_client, to_agent, watch, cancels: 0, updates: 0, seen: Vec::new() })
     }
 
-    fn choices(&self, world: &World) -> Vec<Choice> {
+    /// Late cancels are tried, and must have changed nothing.
+    fn check_spends(&self) -> bool {
+        false
+    }
+
+    fn fork(&self, world: &Box<World>) -> Option<Box<World>> {
+        let World { client, agent, to_client, to_agent, watch, cancels, updates, seen: _ } = &**world;
+        Some(Box::new(World {
+            client: client.fork()?,
+            agent: agent.fork()?,
+            to_client: to_client.clone(),
+            to_agent: to_agent.clone(),
+            watch: watch.clone(),
+            cancels: *cancels,
+            updates: *updates,
+            seen: Vec::new(),
+        }))
+    }
+
+    fn choices(&self, world: &Box<World>) -> Vec<Choice> {
         let (scope, client, agent) = (&self.scope, &world.client, &world.agent);
         let mut choices = Vec::new();
         if !world.to_agent.frames.is_empty() && agent.end.conn.wants_input() {
@@ -255,18 +288,22 @@ impl Model for Pair {
             choices.push(Choice::HandOut(Side::Agent));
         }
         let turns = &world.watch.turns;
-        let live = || (1..=turns.len()).filter(|turn| !turns[turn - 1].told);
-        if client.end.is_open() && live().count() <= scope.waiting && turns.len() < scope.prompts {
-            choices.push(Choice::Prompt);
-        }
-        if client.end.is_open() && world.cancels < scope.cancels {
-            let cancels = |turn| [CancelKind::Stop, CancelKind::Steer].map(|kind| Choice::Cancel(turn, kind));
-            // One that waits at the agent takes a `$/cancel_request`, which is not explored.
-            choices.extend(live().take(if scope.forward { 1 } else { scope.prompts }).flat_map(cancels));
+        for session in (1..=scope.sessions).filter(|_| client.end.is_open()) {
+            let here = |turn: &usize| turns[turn - 1].session == session && !turns[turn - 1].told;
+            let live = || (1..=turns.len()).filter(here);
+            if live().count() <= scope.waiting && turns.len() < scope.prompts {
+                choices.push(Choice::Prompt(session));
+            }
+            if world.cancels < scope.cancels {
+                let cancels = |turn| [CancelKind::Stop, CancelKind::Steer].map(|kind| Choice::Cancel(turn, kind));
+                // One that waits at the agent takes a `$/cancel_request`, which is not explored.
+                choices.extend(live().take(if scope.forward { 1 } else { scope.prompts }).flat_map(cancels));
+            }
         }
         choices.extend(client.dialogs.keys().flat_map(|ask| [true, false].map(|yes| Choice::Decide(*ask, yes))));
-        for turn in agent.tickets.keys().copied() {
-            if agent.end.is_open() && world.watch.asks.len() < scope.permissions {
+        for (turn, ticket) in &agent.tickets {
+            let (turn, live) = (*turn, agent.end.conn.is_live(ticket.turn()));
+            if agent.end.is_open() && live && world.watch.asks.len() < scope.permissions {
                 choices.push(Choice::Ask(turn));
             }
             if !agent.end.closed && world.updates < scope.updates {
@@ -277,30 +314,31 @@ impl Model for Pair {
                 choices.push(Choice::EndTurn(turn, End::Cancelled));
             }
         }
-        if scope.endings {
+        if scope.endings || scope.timers {
             self.endings(world, &mut choices);
         }
         choices
     }
 
-    fn apply(&self, world: &mut World, choice: &Choice) -> Result<(), Broken> {
+    fn apply(&self, world: &mut Box<World>, choice: &Choice) -> Result<(), Broken> {
         world.seen.clear();
-        let World { client, agent, watch, seen, .. } = world;
+        let World { client, agent, watch, cancels, updates, seen, .. } = &mut **world;
         match *choice {
             Choice::Deliver(side) => self.deliver(world, side)?,
             Choice::HandOut(side) => drop(self.hand_out(world, side)?),
-            Choice::Prompt => client.prompt(&self.prompts[watch.turns.len()], watch)?,
+            Choice::Prompt(session) => client.prompt(session, &self.prompts[watch.turns.len()], watch)?,
             Choice::Cancel(turn, kind) => {
-                world.cancels += 1;
+                *cancels += 1;
                 client.cancel(turn, kind, watch, seen)?;
             }
             Choice::Decide(ask, select) => client.decide(ask, select, watch)?,
             Choice::Ask(turn) => agent.ask(turn, &self.asks[watch.asks.len()], watch)?,
             Choice::Update(turn) => {
-                world.updates += 1;
+                *updates += 1;
                 agent.update(turn, &self.updates[turn - 1])?;
             }
             Choice::EndTurn(turn, end) => agent.end_turn(turn, end, watch, seen)?,
+            Choice::Expire(Side::Agent) if self.expire(world) => {}
             Choice::Close(side) | Choice::Eof(side) | Choice::Lost(side) | Choice::Expire(side) => {
                 self.end(world, *choice, side);
             }
@@ -308,32 +346,34 @@ impl Model for Pair {
         self.settle(world)
     }
 
-    fn check(&self, world: &mut World) -> Result<(), Broken> {
-        let World { client, agent, watch, .. } = &*world;
+    fn check(&self, world: &mut Box<World>) -> Result<(), Broken> {
+        let World { client, agent, watch, .. } = &**world;
         client.end.is_bounded("client")?;
         agent.end.is_bounded("agent")?;
-        if self.scope.endings && world.is_closed() {
+        let ends = self.scope.endings || self.scope.timers;
+        if ends && world.is_closed() {
             watch.paid(!client.end.cut, !agent.end.cut, [rule::PAID; 2])?;
             world.over()?;
-        } else if !self.scope.endings && world.is_quiet() {
+        } else if !self.scope.endings && client.end.is_open() && agent.end.is_open() && world.is_quiet() {
             watch.paid(true, true, [rule::DECIDED, rule::NOTHING_LEFT])?;
             world.over()?;
         }
-        world.client.late_cancels(&world.watch, &mut world.seen)
+        let World { client, watch, seen, .. } = &mut **world;
+        client.late_cancels(watch, seen)
     }
 
-    fn is_settled(&self, world: &World) -> bool {
-        if self.scope.endings {
+    fn is_settled(&self, world: &Box<World>) -> bool {
+        if self.scope.endings || !world.client.end.is_open() || !world.agent.end.is_open() {
             return world.is_closed();
         }
         world.is_quiet() && world.client.end.is_idle() && world.agent.end.is_idle()
     }
 
-    fn outcomes<'a>(&self, world: &'a World) -> &'a [&'static str] {
+    fn outcomes<'a>(&self, world: &'a Box<World>) -> &'a [&'static str] {
         &world.seen
     }
 
-    fn describe(&self, world: &World, choice: &Choice) -> String {
+    fn describe(&self, world: &Box<World>, choice: &Choice) -> String {
         let line = match choice {
             Choice::Deliver(Side::Client) => world.to_client.frames.front(),
             Choice::Deliver(Side::Agent) => world.to_agent.frames.front(),

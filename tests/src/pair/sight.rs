@@ -1,6 +1,10 @@
 //! What a frame between the two ends is, as a passer-by reads it: by its JSON, not by what either end says of it.
 
+use core::cell::RefCell;
+use std::collections::HashMap;
+
 use acp_core::wire::code;
+use bytes::Bytes;
 use serde_json::Value;
 
 /// One frame. Turns and permission requests go by the numbers that the hosts write into their content.
@@ -9,7 +13,7 @@ pub(super) enum Sight {
     /// `session/prompt`.
     Prompt { id: u64, turn: usize },
     /// `session/cancel`.
-    Cancel,
+    Cancel { session: usize },
     /// `$/cancel_request`, of a prompt.
     Withdraw { id: u64 },
     /// `session/request_permission`.
@@ -41,6 +45,16 @@ pub(super) enum Says {
     Nonsense,
 }
 
+thread_local! {
+    /// The same few frames are seen millions of times.
+    static SEEN: RefCell<HashMap<Bytes, Sight>> = RefCell::default();
+}
+
+/// What a frame is, read once.
+pub(super) fn seen(line: &Bytes) -> Sight {
+    SEEN.with_borrow_mut(|seen| *seen.entry(line.clone()).or_insert_with(|| sight(line)))
+}
+
 pub(super) fn sight(line: &[u8]) -> Sight {
     let Ok(frame) = serde_json::from_slice::<Value>(line) else { return Sight::Other };
     let params = &frame["params"];
@@ -49,7 +63,7 @@ pub(super) fn sight(line: &[u8]) -> Sight {
         (Some("session/request_permission"), Some(id)) => {
             Sight::Ask { id, ask: number(&params["toolCall"]["toolCallId"]) }
         }
-        (Some("session/cancel"), None) => Sight::Cancel,
+        (Some("session/cancel"), None) => Sight::Cancel { session: number(&params["sessionId"]) },
         (Some("$/cancel_request"), None) => Sight::Withdraw { id: params["requestId"].as_u64().unwrap_or(0) },
         (Some("session/update"), None) => Sight::Update {
             turn: number(&params["update"]["toolCallId"]),

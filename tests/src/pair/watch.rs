@@ -49,6 +49,7 @@ pub mod rule {
 /// All that is known about one turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Turn {
+    pub(super) session: usize,
     /// The id of its prompt on the wire, once it is there.
     pub(super) id: Option<u64>,
     /// The client's host cancelled it.
@@ -111,8 +112,8 @@ impl Watch {
     }
 
     /// The client's host prompts.
-    pub(super) fn prompts(&mut self) {
-        self.turns.push(Turn::default());
+    pub(super) fn prompts(&mut self, session: usize) {
+        self.turns.push(Turn { session, ..Turn::default() });
     }
 
     /// The agent's host asks in this turn.
@@ -129,11 +130,12 @@ impl Watch {
                 let again = self.turn(turn).id.replace(id);
                 hold(again.is_none(), rule::ONE_ANSWER, || format!("the prompt of turn {turn} was sent again"))
             }
-            (Side::Client, Sight::Cancel) => {
-                for turn in self.turns.iter_mut().filter(|turn| turn.id.is_some() && !turn.told) {
+            (Side::Client, Sight::Cancel { session }) => {
+                let here = |turn: &&mut Turn| turn.session == session && !turn.told;
+                for turn in self.turns.iter_mut().filter(here).filter(|turn| turn.id.is_some()) {
                     turn.covered = true;
                 }
-                let running = self.turns.iter_mut().find(|turn| !turn.told);
+                let running = self.turns.iter_mut().find(here);
                 let asked = running.is_some_and(|turn| {
                     turn.cancel_sent = true;
                     turn.asked
@@ -161,13 +163,16 @@ impl Watch {
     }
 
     fn permission_answered(&mut self, id: u64, says: Says) -> Result<(), Broken> {
-        let cancelling = self.turns.iter().find(|turn| !turn.told).is_some_and(|turn| turn.cancel_sent);
-        // A cancel that was not handed out before its turn was over never is.
-        let void = self.client_ends || self.turns.iter().any(|turn| turn.asked && (turn.cancel_sent || turn.told));
         let found = self.asks.iter_mut().enumerate().find(|(_, ask)| ask.id == Some(id));
         let Some((index, ask)) = found else {
             return hold(false, rule::ONE_ANSWER, || format!("{id} is no request of the agent's, and was answered"));
         };
+        let session = self.turns.get(ask.turn - 1).map_or(0, |turn| turn.session);
+        let here = |turn: &&Turn| turn.session == session;
+        let cancelling = self.turns.iter().filter(here).find(|turn| !turn.told).is_some_and(|turn| turn.cancel_sent);
+        // A cancel that was not handed out before its turn was over never is.
+        let mut asked = self.turns.iter().filter(here).filter(|turn| turn.asked);
+        let void = self.client_ends || asked.any(|turn| turn.cancel_sent || turn.told);
         let (number, again, chosen) = (index + 1, ask.answered.replace(says), ask.chosen);
         hold(again.is_none(), rule::ONE_ANSWER, || format!("permission {number} was answered again"))?;
         let as_chosen = says == chosen.unwrap_or(Says::Dismissed);
@@ -213,12 +218,13 @@ impl Watch {
         match sight {
             Sight::Prompt { turn, .. } => self.turn(turn).received = true,
             Sight::Ask { ask, .. } => self.ask(ask).received = true,
-            Sight::Cancel => {
-                let astray = self.turns.iter().position(|turn| turn.received && turn.said.is_none() && !turn.covered);
+            Sight::Cancel { session } => {
+                let hit = |turn: &Turn| turn.session == session && turn.received && turn.said.is_none();
+                let astray = self.turns.iter().position(|turn| hit(turn) && !turn.covered);
                 hold(astray.is_none(), rule::ITS_OWN_TURN, || {
                     format!("a cancel hits turn {:?}, which nobody cancelled", astray.map(|index| index + 1))
                 })?;
-                self.cancel_reaches();
+                self.cancel_reaches(Some(session));
             }
             Sight::Withdraw { id } => {
                 let open = |turn: &&mut Turn| turn.id == Some(id) && turn.received && turn.said.is_none();
@@ -231,18 +237,26 @@ impl Watch {
         Ok(())
     }
 
-    /// Whatever the agent has and its host has not ended is cancelled now: by a cancel, or by the end of the connection.
-    pub(super) fn cancel_reaches(&mut self) {
-        for turn in self.turns.iter_mut().filter(|turn| turn.received && turn.said.is_none()) {
+    /// Whatever the agent has of this session, or of any, and its host has not ended is cancelled now: by a cancel, or by
+    /// the end of the connection.
+    pub(super) fn cancel_reaches(&mut self, session: Option<usize>) {
+        let here = |turn: &Turn| session.is_none_or(|session| turn.session == session);
+        for turn in self.turns.iter_mut().filter(|turn| here(turn) && turn.received && turn.said.is_none()) {
             turn.reached = true;
         }
     }
 
     // ---- the hosts ---------------------------------------------------------------------------------------------
 
-    /// Whether the client cancelled the turn that runs, and waits for its end.
-    pub(super) fn cancelling(&self) -> bool {
-        self.turns.iter().find(|turn| !turn.told).is_some_and(|turn| turn.asked)
+    /// Whether the client cancelled the turn that runs in this session, and waits for its end.
+    pub(super) fn cancelling(&self, session: usize) -> bool {
+        self.turns.iter().find(|turn| turn.session == session && !turn.told).is_some_and(|turn| turn.asked)
+    }
+
+    /// The session of a permission request.
+    pub(super) fn session_of(&self, ask: usize) -> usize {
+        let turn = self.asks.get(ask.wrapping_sub(1)).and_then(|ask| self.turns.get(ask.turn.wrapping_sub(1)));
+        turn.map_or(0, |turn| turn.session)
     }
 
     /// The agent's host ends a turn, and is told what becomes of that.
@@ -257,6 +271,12 @@ impl Watch {
         hold(delivery == expected, rule::CANCELLED, || {
             format!("the host of turn {number} said {end:?}, which is {expected:?}, and was told {delivery:?}")
         })
+    }
+
+    /// The agent's host is told that its turn was answered without it.
+    pub(super) fn forced(&mut self, number: usize) -> Result<(), Broken> {
+        let reached = self.turn(number).reached;
+        hold(reached, rule::NEVER_UNASKED, || format!("turn {number} was forced, and nobody cancelled it"))
     }
 
     /// The agent's host is told to stop.
@@ -307,7 +327,8 @@ impl Watch {
         closing: bool,
     ) -> Result<&'static str, Broken> {
         // What waits behind a turn that failed is taken back: it may build on what is not there.
-        let before = self.turns.iter().take(number - 1).rfind(|turn| turn.id.is_some());
+        let session = self.turn(number).session;
+        let before = self.turns.iter().take(number - 1).rfind(|turn| turn.session == session && turn.id.is_some());
         let behind_failed = before.is_some_and(|turn| turn.failed);
         let turn = self.turn(number);
         let again = core::mem::replace(&mut turn.told, true);
