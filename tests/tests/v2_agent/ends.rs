@@ -12,8 +12,11 @@ use serde_json::json;
 
 use super::none;
 
+/// Something that happens to a bench.
+type Act = fn(&mut AgentBench);
+
 /// A turn in some stage; its host still has the ticket.
-const STAGES: [(&str, fn(&mut AgentBench)); 6] = [
+const STAGES: [(&str, Act); 6] = [
     ("held", |_| ()),
     ("inserted", |bench| {
         let key = bench.turn(1);
@@ -53,7 +56,7 @@ fn in_stage(stage: fn(&mut AgentBench)) -> AgentBench {
 
 #[test]
 fn when_the_input_ends_or_the_host_closes_turns_are_cancelled_and_waited_for() {
-    let ways: [(&str, fn(&mut AgentBench)); 2] =
+    let ways: [(&str, Act); 2] =
         [("Closed Eof", |bench| bench.eof()), ("Closed Local", |bench| bench.conn.close(bench.now))];
     for (closed, way) in ways {
         for (name, stage) in STAGES {

@@ -13,6 +13,9 @@ use serde_json::json;
 
 use super::none;
 
+/// Something that happens to a bench.
+type Act = fn(&mut AgentBench);
+
 fn insert(bench: &mut AgentBench, turn: u64, message: &str) -> Result<Delivery, CommandError> {
     let (turn, now) = (bench.turn(turn), bench.now);
     bench.conn.insert_prompt(turn, message, now)
@@ -42,7 +45,7 @@ fn a_prompt_is_answered_when_it_is_inserted_and_its_message_told_with_what_was_a
 #[test]
 fn a_prompt_that_its_host_did_not_insert_is_inserted_when_its_work_shows() {
     const INSERTED: [&str; 3] = ["3: inserted prompt-1", "s1 running", "s1 user_message prompt-1"];
-    let shows: [(fn(&mut AgentBench), &[&str]); 5] = [
+    let shows: [(Act, &[&str]); 5] = [
         (|bench| drop(bench.update(1, chunk("Hi."))), &["s1 agent_message_chunk a1"]),
         (
             |bench| {
