@@ -18,7 +18,7 @@ use super::{Fields, ReplayError, TORN, begin, rerun};
 use crate::tape::{Put, Raw};
 
 /// The members whose texts stay.
-const STAYS: [&str; 24] = [
+const STAYS: [&str; 25] = [
     "jsonrpc",
     "method",
     "id",
@@ -40,6 +40,7 @@ const STAYS: [&str; 24] = [
     "type",
     "role",
     "priority",
+    "idempotencyKey",
     "state",
     "mode",
     "action",
@@ -49,7 +50,7 @@ const STAYS: [&str; 24] = [
 const OPAQUE: [&str; 4] = ["rawInput", "rawOutput", "_meta", "data"];
 
 /// The arguments of a call that are no texts: all others are.
-const PLAIN: [&str; 19] = [
+const PLAIN: [&str; 20] = [
     "at",
     "do",
     "due",
@@ -69,6 +70,7 @@ const PLAIN: [&str; 19] = [
     "login",
     "message",
     "auth_method",
+    "key",
 ];
 
 /// Takes the texts out of a recording: content, paths, commands, names, messages. Ids, kinds, reasons, methods, numbers and
