@@ -17,6 +17,8 @@ use super::{About, Done, Outcome, Setup, Stop, agent_sessions, agent_turns, agen
 
 /// How long an agent may take to go once its stdin is closed.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long the output of an agent that is gone may take to end.
+const LEFT: Duration = Duration::from_secs(2);
 /// How long one listens to hear nothing.
 pub(super) const QUIET: Duration = Duration::from_millis(300);
 
@@ -212,8 +214,11 @@ impl<'a> Peer<'a> {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
-        // What it had said is still to be read.
-        while !self.quiet(Duration::from_millis(1)).is_empty() {}
+        // What it had said is still to be read, to the end; but what it left behind may keep its stdout open.
+        let deadline = Instant::now() + LEFT;
+        while !self.over && Instant::now() < deadline {
+            self.quiet(Duration::from_millis(5));
+        }
         Ok(())
     }
 }
