@@ -12,7 +12,7 @@
 //! | `do` | the call: `input`, `message`, `eof`, `lost`, `undelivered`, `timeout` (the `handle_*`); `transmit`, `action` (the `poll_*` that gave something); any other is the command of that name, and `time` a command that did nothing but tell the time |
 //! | `due`, `cause` | the deadline that stood when it was called, if one did |
 //! | `bytes` | `input`, `message`: what came; `transmit`: what went; a string, or `{"hex":…}` if it is not UTF-8 |
-//! | `told`, `print` | `action`: what the host was told, without its payloads; a checksum of it, payloads included |
+//! | `told`, `print` | `action`: what the host was told, without its payloads; a checksum of it, payloads included, by its `Hash`, which may differ between compilers |
 //! | others | the arguments of the command, by name. Keys are numbers, a session is a pair of them; payloads stand as they are |
 //!
 //! `{"torn":true}` as the last line: more followed than there was room for.

@@ -177,6 +177,7 @@ mod tests {
         assert_eq!(sessions.intern("a", Stage::Open), Some(first), "an id has one key");
         assert_eq!(sessions.intern("b", Stage::Open), None, "the limit holds");
         assert!(sessions.remove(first).is_some());
+        assert_eq!(sessions.len(), 0);
         let next = sessions.next_key();
         let second = sessions.intern("b", Stage::Open).expect("the place is free again");
         assert_eq!((second.slot, second), (first.slot, next));

@@ -138,7 +138,7 @@ struct Explorer<'a, M: Model> {
 }
 
 /// States that may wait as they are; those beyond are replayed.
-const HELD: usize = 300_000;
+const HELD: usize = 200_000;
 /// States that are expanded before the new ones are counted.
 const BATCH: usize = 8192;
 

@@ -170,6 +170,16 @@ mod tests {
     use super::{Admission, Handshake, HandshakeInput as In, HandshakeReject as No, Machine, agree};
 
     #[test]
+    fn a_version_is_spoken_once_it_is_agreed() {
+        use Handshake::{Agreed, Failed, Fresh, Idle, Offered};
+        for (state, version) in
+            [(Idle, None), (Offered(1), None), (Fresh(2), Some(2)), (Agreed(1), Some(1)), (Failed, None)]
+        {
+            assert_eq!(state.version(), version, "{state:?}");
+        }
+    }
+
+    #[test]
     fn every_state_answers_every_input_as_the_table_says() {
         use Handshake::{Agreed, Failed, Fresh, Idle, Offered, Renewing};
         let renewing = Renewing { kept: 2, asked: 3 };
