@@ -1,7 +1,7 @@
 //! Traces: what passed between a client and an agent, one JSON object a line, to be looked at, passed on and checked.
 //!
 //! [`record`] writes them and [`tap`] hears what is to be written; [`forms`] reads them, and the logs of others too;
-//! [`check`] holds the rules of the protocol against one; [`story`] finds its turns, and [`draw`] and [`page`] show them.
+//! [`mod@check`] holds the rules of the protocol against one; [`story`] finds its turns, and [`draw`] and [`page`] show them.
 //! `examples/README.md` describes the format.
 
 pub mod check;
