@@ -7,7 +7,7 @@ use core::{
 };
 use std::{io, sync::Arc, time::Instant};
 
-use acp_core::{CloseReason, Happened, Next, PIECE, Role, Round};
+use acp_core::{CloseReason, Happened, Input, Next, Role, Round};
 use async_io::Timer;
 use futures_io::{AsyncRead, AsyncWrite};
 use futures_lite::{AsyncWriteExt as _, future::yield_now};
@@ -34,7 +34,7 @@ pub(crate) async fn drive<R: Role>(
     mut writer: impl AsyncWrite + Unpin,
 ) -> CloseReason {
     let shared = &finish.0;
-    let mut input = vec![0; PIECE].into_boxed_slice();
+    let mut input = Input::default();
     let mut work = shared.work.listen();
     // Rings at the earliest time that was wanted since it last rang: too early does no harm, and to set it costs.
     let mut alarm = Timer::never();
@@ -89,8 +89,7 @@ pub(crate) async fn drive<R: Role>(
                 )
             });
             if read {
-                let attempt = Pin::new(&mut reader).poll_read(cx, &mut input);
-                happened.read(calm(attempt, &mut again));
+                happened.read(&mut input, |space| calm(Pin::new(&mut reader).poll_read(cx, space), &mut again));
             }
             if Pin::new(&mut work).poll(cx).is_ready() {
                 work = shared.work.listen();

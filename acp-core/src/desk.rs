@@ -6,12 +6,14 @@
 
 mod children;
 mod happened;
+mod input;
 mod rounds;
 
 use alloc::collections::{BTreeMap, VecDeque};
 
 pub use self::{
     happened::Happened,
+    input::Input,
     rounds::{Next, PIECE, Round},
 };
 use crate::{

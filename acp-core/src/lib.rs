@@ -101,7 +101,7 @@ pub use action::{
 };
 pub use config::{Batches, Config, ConfigError, Limits};
 pub use connection::{Connection, Role, SessionPlan};
-pub use desk::{Desk, Happened, Next, PIECE, Round, Wake};
+pub use desk::{Desk, Happened, Input, Next, PIECE, Round, Wake};
 pub use error::{CloseReason, CommandError, Misuse, Refused, Violation};
 pub use host::{HostAction, TurnSignal};
 pub use machine::{CancelKind, Overlap};

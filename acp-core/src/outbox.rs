@@ -99,6 +99,8 @@ pub(crate) struct Outbox {
 const PIECE: usize = 16 << 10;
 /// The same while that much waits already.
 const LARGE_PIECE: usize = 64 << 10;
+/// The same while nothing waits: a connection that says little holds little.
+const SMALL_PIECE: usize = 1 << 10;
 /// A piece with less than this left is not begun again.
 const REST: usize = 2 << 10;
 
@@ -143,9 +145,15 @@ impl Outbox {
     }
 
     fn build(&mut self, write: impl FnOnce(&mut BytesMut)) {
-        if self.scratch.capacity() - self.scratch.len() < REST {
-            // Where one frame follows the other, an allocation serves more of them.
-            self.scratch.reserve(if self.bytes < PIECE / 2 { PIECE } else { LARGE_PIECE });
+        // Where one frame follows the other, an allocation serves more of them.
+        let piece = match self.bytes {
+            0 => SMALL_PIECE,
+            1..PIECE => PIECE,
+            _ => LARGE_PIECE,
+        };
+        if self.scratch.capacity() < REST.min(piece / 4) && !self.scratch.try_reclaim(piece) {
+            // Afresh, for one that is reserved is never smaller than the first was.
+            self.scratch = BytesMut::with_capacity(piece);
         }
         write(&mut self.scratch);
     }

@@ -1,7 +1,10 @@
 //! The sessions of a connection: the agent's strings, interned to keys with generations.
 
+mod name;
+
 use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
 
+use self::name::{Name, Named, mix};
 use crate::{
     machine::{Overlap, Turns},
     ticket::SessionKey,
@@ -53,7 +56,7 @@ pub(crate) struct Sessions {
     overlap: Overlap,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    ids: BTreeMap<Arc<str>, SessionKey>,
+    ids: BTreeMap<Name, SessionKey>,
     removed: u64,
 }
 
@@ -71,7 +74,7 @@ impl Sessions {
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<SessionKey> {
-        self.ids.get(id).copied()
+        self.ids.get(&(mix(id), id) as &dyn Named).copied()
     }
 
     pub(crate) fn get(&self, key: SessionKey) -> Option<&Session> {
@@ -111,7 +114,7 @@ impl Sessions {
         let place = self.slots.get_mut(slot as usize)?;
         place.session = Some(session);
         let key = SessionKey { slot, generation: place.generation };
-        self.ids.insert(id, key);
+        self.ids.insert(Name { mixed: mix(&id), id }, key);
         Some(key)
     }
 
@@ -123,7 +126,7 @@ impl Sessions {
         let session = slot.session.take()?;
         slot.generation = slot.generation.wrapping_add(1);
         self.removed = self.removed.wrapping_add(1);
-        self.ids.remove(&session.id);
+        self.ids.remove(&(mix(&session.id), &*session.id) as &dyn Named);
         self.free.push(key.slot);
         Some(session)
     }
@@ -155,12 +158,14 @@ impl Sessions {
         let of = |key: &SessionKey| {
             self.get(*key).and_then(|session| session.child.as_ref()).is_some_and(|child| child.parent == parent)
         };
-        self.ids.values().copied().filter(of).collect()
+        self.keys().into_iter().filter(of).collect()
     }
 
     /// Every key, in the order of the ids.
     pub(crate) fn keys(&self) -> Vec<SessionKey> {
-        self.ids.values().copied().collect()
+        let mut named: Vec<_> = self.ids.iter().collect();
+        named.sort_unstable_by(|(one, _), (other, _)| one.id.cmp(&other.id));
+        named.into_iter().map(|(_, key)| *key).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use core::{
 };
 use std::{io, sync::Arc};
 
-use acp_core::{CloseReason, Happened, Next, PIECE, Role, Round};
+use acp_core::{CloseReason, Happened, Input, Next, Role, Round};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf},
@@ -33,7 +33,7 @@ pub(crate) async fn drive<R: Role>(
     mut writer: impl AsyncWrite + Unpin,
 ) -> CloseReason {
     let shared = &finish.0;
-    let mut input = vec![0; PIECE].into_boxed_slice();
+    let mut input = Input::default();
     let mut work = pin!(shared.work.notified());
     // Rings at the earliest time that was wanted since it last rang: too early does no harm, and to set it costs.
     let mut alarm = pin!(sleep_until(Instant::now()));
@@ -84,9 +84,11 @@ pub(crate) async fn drive<R: Role>(
                 )
             });
             if read {
-                let mut input = ReadBuf::new(&mut input);
-                let attempt = Pin::new(&mut reader).poll_read(cx, &mut input);
-                happened.read(calm(attempt.map_ok(|()| input.filled().len()), &mut again));
+                happened.read(&mut input, |space| {
+                    let mut space = ReadBuf::new(space);
+                    let attempt = Pin::new(&mut reader).poll_read(cx, &mut space);
+                    calm(attempt.map_ok(|()| space.filled().len()), &mut again)
+                });
             }
             if work.as_mut().poll(cx).is_ready() {
                 work.set(shared.work.notified());

@@ -84,6 +84,7 @@ macro_rules! conformance {
             a_host_that_takes_no_actions_stops_the_reading_and_not_the_cancel,
             both_ends_write_more_than_a_pipe_holds,
             a_peer_that_reads_slowly_gets_every_byte_in_order,
+            a_burst_goes_out_in_few_writes,
             a_peer_that_never_pauses_does_not_keep_the_cancel_from_going_out,
         ]);
         $crate::conformance!($adapter, ends: [

@@ -7,7 +7,7 @@ use std::{
 };
 
 use acp_core::{
-    AgentAction, ClientAction, Common, Payload, Timestamp,
+    AgentAction, ClientAction, Common, Input, Payload, Timestamp,
     wire::{Message, UpdateKind},
 };
 use acp_tests::{
@@ -104,6 +104,21 @@ fn an_open_session_takes_half_a_kibibyte_at_most() {
     // Both ends have their part of it.
     assert!(open / COUNT / 2 <= 512, "{} bytes for an open session", open / COUNT / 2);
     println!("{} bytes for an open session", open / COUNT / 2);
+}
+
+#[test]
+fn a_connection_that_says_little_holds_little() {
+    let _alone = alone();
+    let mut kept = None;
+    let held = held(|| {
+        let mut both = Both::default();
+        both.open("s");
+        // What a driver reads into, at each end.
+        kept = Some((both, [Input::default(), Input::default()]));
+    });
+    drop(kept);
+    println!("{held} bytes for both ends of a connection with one session");
+    assert!(held <= 24 << 10, "{held} bytes for both ends of a connection with one session");
 }
 
 #[test]

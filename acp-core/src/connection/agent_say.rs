@@ -48,7 +48,7 @@ impl Connection<Agent> {
             Scope::Session(_) => return Err(Misuse::Payload("version 2 wants a `messageId`: use `update`").into()),
         };
         let id = self.sessions.get(session).ok_or(Misuse::UnknownSession)?.id.clone();
-        let write = |out: &mut BytesMut| write_chunk(out, &id, kind.as_str(), message, text);
+        let write = |out: &mut BytesMut| write_chunk(out, &id, kind, message, text);
         let Some(room) = self.may_tell(scope, write)? else { return Ok(Delivery::TooLate) };
         self.offer_within(Tag::Plain, room, write)?;
         Ok(Delivery::Queued)

@@ -2,14 +2,15 @@
 
 use core::{fmt::Display, task::Poll};
 
-use super::Desk;
+use super::{Desk, Input};
 use crate::{connection::Role, time::Timestamp};
 
 /// All that happened while a driver waited for what [`Desk::next`] said. `E` is the runtime's error.
 #[derive(Debug)]
 #[must_use = "what is not told did not happen"]
 pub struct Happened<E> {
-    read: Option<Result<usize, E>>,
+    /// Whether bytes came; if none, the input is over.
+    read: Option<Result<(), E>>,
     wrote: usize,
     flushed: bool,
     unwritable: Option<E>,
@@ -32,10 +33,11 @@ impl<E> Happened<E> {
         !written && self.read.is_none() && !self.called
     }
 
-    /// Notes an attempt to read: how many bytes came, none for the end of the input.
-    pub fn read(&mut self, attempt: Poll<Result<usize, E>>) {
-        if let Poll::Ready(read) = attempt {
-            self.read = Some(read);
+    /// Reads what is there. `attempt` reads into the memory that it is given and answers how many bytes came, none for the
+    /// end of the input.
+    pub fn read(&mut self, input: &mut Input, attempt: impl FnOnce(&mut [u8]) -> Poll<Result<usize, E>>) {
+        if let Poll::Ready(read) = attempt(input.space()) {
+            self.read = Some(read.map(|count| input.fill(count)));
         }
     }
 
@@ -59,11 +61,10 @@ impl<E> Happened<E> {
 }
 
 impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
-    /// What happened since [`Desk::next`] was asked; `input` begins with the bytes that were read. Whatever happened, it
-    /// is `now`.
-    pub fn tell(&mut self, happened: Happened<impl Display>, input: &[u8], now: Timestamp) {
+    /// What happened since [`Desk::next`] was asked, and where it was read into. Whatever happened, it is `now`.
+    pub fn tell(&mut self, happened: Happened<impl Display>, input: &Input, now: Timestamp) {
         match happened.read {
-            Some(Ok(count)) => self.read(input.get(..count).unwrap_or_default(), now),
+            Some(Ok(())) => self.read(input.bytes(), now),
             Some(Err(error)) => self.read_failed(&error, now),
             None => {}
         }
@@ -88,7 +89,7 @@ mod tests {
     use alloc::{vec, vec::Vec};
     use core::task::Poll;
 
-    use super::Happened;
+    use super::{Happened, Input};
 
     type Attempts = Vec<usize>;
 
@@ -124,7 +125,7 @@ mod tests {
         assert!(!write(true, &[Poll::Ready(Ok(5)), Poll::Ready(Err(()))]).0.is_nothing());
         assert!(!write(true, &[Poll::Ready(Ok(1)), Poll::Pending]).0.is_nothing());
         let mut happened = Happened::<()>::default();
-        happened.read(Poll::Ready(Ok(0)));
+        happened.read(&mut Input::default(), |_| Poll::Ready(Ok(0)));
         assert!(!happened.is_nothing());
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     time::Timestamp,
 };
 
-/// Bytes gathered into one write, and a good size of the buffer to read into.
+/// Bytes gathered into one write, and read at a time at the most.
 pub const PIECE: usize = 64 << 10;
 
 /// Bytes waiting to be written, above which senders wait for [`Desk::has_room`]: low enough that a cancel's answer is
@@ -53,6 +53,8 @@ pub struct Round {
 #[derive(Debug, Default)]
 pub(super) struct Output {
     piece: Bytes,
+    /// Where small frames are gathered: as large as a burst was, so that the next one costs no allocation.
+    gathered: BytesMut,
     unflushed: bool,
     /// Up to when the peer may take nothing more, once the connection is over.
     patience: Option<Timestamp>,
@@ -61,6 +63,28 @@ pub(super) struct Output {
 impl Output {
     const fn is_clean(&self) -> bool {
         self.piece.is_empty() && !self.unflushed
+    }
+
+    /// Takes the frames that are ready, as many as one write may carry. A large one goes as it is.
+    fn fill<R: Role>(&mut self, conn: &mut Connection<R>) {
+        // Also an empty slice holds its memory, which is wanted again.
+        self.piece = Bytes::new();
+        let Some(first) = conn.poll_transmit().map(Frame::into_line) else { return };
+        if first.len() >= PIECE || conn.queued_bytes() == 0 {
+            self.piece = first;
+            return;
+        }
+        self.gathered.reserve(first.len() + conn.queued_bytes().min(PIECE));
+        self.gathered.extend_from_slice(&first);
+        while self.gathered.len() < PIECE {
+            let Some(frame) = conn.poll_transmit() else { break };
+            self.gathered.extend_from_slice(&frame.into_line());
+        }
+        self.piece = self.gathered.split().freeze();
+        if self.piece.len() > 2 * PIECE {
+            // A large frame came last: that much is not wanted again.
+            self.gathered = BytesMut::new();
+        }
     }
 }
 
@@ -72,7 +96,7 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
         self.conn.handle_timeout(now);
         // Handing out output may be the last thing that the end waited for.
         if self.output.piece.is_empty() {
-            self.output.piece = gather(&mut self.conn);
+            self.output.fill(&mut self.conn);
         }
         let mut until = self.conn.poll_timeout().map(|deadline| deadline.at);
         if self.conn.is_closed() {
@@ -106,7 +130,7 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
         if count == 0 {
             return self.write_failed(&"no byte is taken", now);
         }
-        let Output { piece, unflushed, patience } = &mut self.output;
+        let Output { piece, unflushed, patience, .. } = &mut self.output;
         piece.advance(count.min(piece.len()));
         *unflushed = true;
         *patience = None;
@@ -176,20 +200,4 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
     fn reason(&self) -> CloseReason {
         self.conn.close_reason().cloned().unwrap_or(CloseReason::Local)
     }
-}
-
-/// Takes the frames that are ready, as many as one write may carry. A large one goes as it is.
-fn gather<R: Role>(conn: &mut Connection<R>) -> Bytes {
-    let Some(first) = conn.poll_transmit().map(Frame::into_line) else { return Bytes::new() };
-    if first.len() >= PIECE || conn.queued_bytes() == 0 {
-        return first;
-    }
-    // Nothing is kept for the next time: an idle connection holds no piece.
-    let mut gathered = BytesMut::with_capacity(first.len() + conn.queued_bytes().min(PIECE));
-    gathered.extend_from_slice(&first);
-    while gathered.len() < PIECE {
-        let Some(frame) = conn.poll_transmit() else { break };
-        gathered.extend_from_slice(&frame.into_line());
-    }
-    gathered.freeze()
 }

@@ -16,7 +16,7 @@ pub(super) fn unescape(raw: &[u8], to: &mut String) -> Option<()> {
         return Some(());
     }
     let mut bytes = mem::take(to).into_bytes();
-    bytes.reserve(raw.len());
+    bytes.reserve(raw.len() + PIECE);
     let done = append(raw, &mut bytes);
     if done.is_none() {
         bytes.clear();
@@ -31,23 +31,19 @@ fn append(raw: &[u8], to: &mut Vec<u8>) -> Option<()> {
     let (mut from, mut at) = (0, 0);
     while let Some(whole) = block::<STRIDE>(raw, at) {
         let mut left = backslashes(whole);
-        let start = at;
-        at += STRIDE;
         while left != 0 {
-            let place = start + left.trailing_zeros() as usize;
-            from = append_up_to(raw, from, place, to)?;
-            match u32::try_from(from - start) {
-                // What is behind the escape is still to be looked at.
-                Ok(behind) if behind < u64::BITS => left &= u64::MAX << behind,
-                _ => {
-                    at = from;
-                    break;
-                }
-            }
+            let place = at + left.trailing_zeros() as usize;
+            from = match append_short(raw, from, place, to) {
+                Some(behind) => behind,
+                None => append_up_to(raw, from, place, to)?,
+            };
+            // What is behind the escape is still to be looked at.
+            let behind = u32::try_from(from - at).ok().and_then(|behind| u64::MAX.checked_shl(behind));
+            left &= behind.unwrap_or(0);
         }
+        // An escape may end in the next block.
+        at = from.max(at + STRIDE);
     }
-    // A block may have been left in the middle of what it was.
-    at = at.max(from);
     while let Some(found) = memchr::memchr(b'\\', raw.get(at..)?) {
         from = append_up_to(raw, from, at + found, to)?;
         at = from;
@@ -56,25 +52,48 @@ fn append(raw: &[u8], to: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Appends what is plain, and the escape behind it. Answers where the escape ends.
+/// Bytes that are copied at once.
+const PIECE: usize = 32;
+
+/// Appends what is plain and the escape behind it, and answers where that ends, if it is a short piece and an escape of
+/// one letter, as most are. It copies more than that and takes it back: a copy of a known size is no call.
 #[inline]
-fn append_up_to(raw: &[u8], from: usize, backslash: usize, to: &mut Vec<u8>) -> Option<usize> {
-    to.extend_from_slice(raw.get(from..backslash)?);
-    to.push(match *raw.get(backslash + 1)? {
+fn append_short(raw: &[u8], from: usize, backslash: usize, to: &mut Vec<u8>) -> Option<usize> {
+    let mut piece = *block::<PIECE>(raw, from)?;
+    let decoded = letter(*raw.get(backslash + 1)?)?;
+    *piece.get_mut(backslash - from)? = decoded;
+    let before = to.len();
+    to.extend_from_slice(&piece);
+    to.truncate(before + (backslash - from) + 1);
+    Some(backslash + 2)
+}
+
+/// What an escape of one letter stands for.
+#[inline]
+const fn letter(letter: u8) -> Option<u8> {
+    Some(match letter {
         b'n' => b'\n',
         b't' => b'\t',
         b'r' => b'\r',
         b'b' => 0x08,
         b'f' => 0x0C,
-        b'u' => {
-            let (decoded, length) = unicode(raw.get(backslash..)?)?;
-            to.extend_from_slice(decoded.encode_utf8(&mut [0; 4]).as_bytes());
-            return Some(backslash + length);
-        }
+        b'u' => return None,
         // A quote, a backslash or a slash stand for themselves.
         itself => itself,
-    });
-    Some(backslash + 2)
+    })
+}
+
+/// The same for every piece and every escape.
+#[inline(never)]
+fn append_up_to(raw: &[u8], from: usize, backslash: usize, to: &mut Vec<u8>) -> Option<usize> {
+    to.extend_from_slice(raw.get(from..backslash)?);
+    if let Some(decoded) = letter(*raw.get(backslash + 1)?) {
+        to.push(decoded);
+        return Some(backslash + 2);
+    }
+    let (decoded, length) = unicode(raw.get(backslash..)?)?;
+    to.extend_from_slice(decoded.encode_utf8(&mut [0; 4]).as_bytes());
+    Some(backslash + length)
 }
 
 /// The character of an escape such as `\u00e9`, or of two that make a pair, and how long that is.

@@ -7,6 +7,7 @@ use bytes::BytesMut;
 use super::{
     error_object::ErrorObject,
     id::Id,
+    open_enum::UpdateKind,
     payload::Payload,
     special::{STRIDE, bits, block, find},
     update,
@@ -42,12 +43,16 @@ pub(crate) fn write_update(out: &mut BytesMut, session: &str, update: &Payload) 
 /// Appends a `session/update` whose update is a chunk of text, with its line break.
 ///
 /// `message`: the number of the message it belongs to, which version 2 wants to know.
-pub(crate) fn write_chunk(out: &mut BytesMut, session: &str, kind: &str, message: Option<u64>, text: &str) {
+pub(crate) fn write_chunk(out: &mut BytesMut, session: &str, kind: &UpdateKind, message: Option<u64>, text: &str) {
     // With room for some escapes.
-    out.reserve(2 * ENVELOPE + session.len() + kind.len() + text.len() + text.len() / 8);
+    out.reserve(2 * ENVELOPE + session.len() + kind.as_str().len() + text.len() + text.len() / 8);
     write_session(out, session);
     out.extend_from_slice(update::KIND.as_bytes());
-    write_text(out, kind);
+    match kind {
+        UpdateKind::Unknown(kind) => write_text(out, kind),
+        // The names of ACP have nothing to escape.
+        known => out.extend_from_slice(known.as_str().as_bytes()),
+    }
     if let Some(message) = message {
         out.extend_from_slice(br#"","messageId":"reply-"#);
         write_number(out, message);
@@ -190,7 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{write_answer, write_chunk, write_notification, write_request, write_string, write_update};
-    use crate::wire::{ErrorObject, Id, Line, Message, MethodName, Payload, parse_line};
+    use crate::wire::{ErrorObject, Id, Line, Message, MethodName, Payload, UpdateKind, parse_line};
 
     fn line(write: impl FnOnce(&mut BytesMut)) -> Bytes {
         let mut out = BytesMut::new();
@@ -268,7 +273,7 @@ mod tests {
         fn a_chunk_of_text_is_the_same_update_as_one_made_of_a_value(session in any::<String>(), kind in any::<String>(), text in any::<String>()) {
             let update = serde_json::json!({ "sessionUpdate": kind, "content": { "type": "text", "text": text } });
             let whole = line(|out| write_update(out, &session, &Payload::try_from(update.clone()).unwrap()));
-            let chunk = line(|out| write_chunk(out, &session, &kind, None, &text));
+            let chunk = line(|out| write_chunk(out, &session, &UpdateKind::from(&*kind), None, &text));
             let value = |line: &Bytes| serde_json::from_slice::<serde_json::Value>(line).unwrap();
             prop_assert_eq!(value(&chunk), value(&whole));
             let params = serde_json::json!({ "sessionId": session, "update": update });

@@ -80,9 +80,8 @@ async fn listen(handle: Handle<Client>, mut actions: Actions<Client>, hooks: Arc
             ClientAction::Update { session: Some(session), params, .. } => {
                 let Some(chunk) = TextChunk::of(&params) else { continue };
                 let id = ids.entry(session).or_insert_with(|| handle.session_id(session).unwrap_or_default());
-                buffer.clear();
-                if chunk.append_to(&mut buffer).is_some() {
-                    hooks.on_update(id, &buffer);
+                if let Some(text) = chunk.text_in(&mut buffer) {
+                    hooks.on_update(id, text);
                 }
             }
             ClientAction::PermissionRequested { ticket, .. } => {
@@ -181,6 +180,15 @@ async fn serve(handle: Handle<Agent>, mut actions: Actions<Agent>, hooks: Arc<Ag
     }
 }
 
+/// The defaults, except that `LINE_LIMIT` bytes may be in a line, if that is set.
+fn configured(mut config: Config) -> Config {
+    if let Some(limit) = std::env::var("LINE_LIMIT").ok().and_then(|limit| limit.parse().ok()) {
+        config.limits.line = limit;
+        config.limits.queued_bytes = config.limits.queued_bytes.max(2 * limit);
+    }
+    config
+}
+
 struct Mine;
 
 impl Contender for Mine {
@@ -188,7 +196,7 @@ impl Contender for Mine {
     type Client = Ours;
 
     async fn client(io: Io, hooks: Arc<ClientHooks>, ready: oneshot::Sender<Ours>, stop: oneshot::Receiver<()>) {
-        let (handle, actions, driver) = acp_tokio::client(io.r, io.w, Config::client()).expect("the defaults are valid");
+        let (handle, actions, driver) = acp_tokio::client(io.r, io.w, configured(Config::client())).expect("the defaults are valid");
         let _ = ready.send(Ours(handle.clone()));
         let driver = tokio::task::spawn_local(driver);
         tokio::select! {
@@ -199,7 +207,7 @@ impl Contender for Mine {
     }
 
     async fn agent(io: Io, hooks: Arc<AgentHooks>) {
-        let (handle, actions, driver) = acp_tokio::agent(io.r, io.w, Config::agent()).expect("the defaults are valid");
+        let (handle, actions, driver) = acp_tokio::agent(io.r, io.w, configured(Config::agent())).expect("the defaults are valid");
         let driver = tokio::task::spawn_local(driver);
         serve(handle, actions, hooks).await;
         let _ = driver.await;

@@ -1,14 +1,16 @@
 //! Pipes that are full, hosts that are slow, peers that do not pause.
 
 use core::{
+    pin::Pin,
     sync::atomic::{AtomicUsize, Ordering},
+    task::{Context, Poll},
     time::Duration,
 };
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use acp_core::{AgentAction, CancelKind, Client, ClientAction, Common, Config, Payload, Settlement, wire::StopReason};
 use futures_lite::{
-    AsyncReadExt as _,
+    AsyncReadExt as _, AsyncWrite,
     future::{yield_now, zip},
 };
 use serde_json::json;
@@ -132,6 +134,56 @@ pub async fn a_peer_that_reads_slowly_gets_every_byte_in_order<A: Adapter>() {
     }
     let last: serde_json::Value = serde_json::from_slice(lines[60]).expect("a whole line");
     assert_eq!(last["result"]["stopReason"], "end_turn");
+}
+
+/// Counts what would be a call of the system each, if it were a pipe.
+struct Counted<W>(W, Arc<AtomicUsize>);
+
+impl<W: AsyncWrite + Unpin> AsyncWrite for Counted<W> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_close(cx)
+    }
+}
+
+#[doc(hidden)]
+pub async fn a_burst_goes_out_in_few_writes<A: Adapter>() {
+    const NOTES: usize = 2000;
+    let writes = Arc::new(AtomicUsize::new(0));
+    let ((reader, writer), far) = duplex(64 << 10);
+    let writer = Counted(writer, Arc::clone(&writes));
+    let (agent, told, driver) = A::agent_over(Box::new(reader), Box::new(writer), Config::agent());
+    A::detach(async { drop(driver.await) });
+    A::detach(serve::<A>(agent.clone(), told, work::<A, _>(|turn| async { drop(turn) })));
+    let mut peer = Raw::new(far);
+    peer.open().await;
+    A::flush(&agent).await;
+    let before = writes.load(Ordering::Relaxed);
+    let note = payload(json!({ "text": "x".repeat(100) }));
+    // In one step, so that nobody writes in between.
+    A::with(&agent, |conn, now| {
+        for _ in 0..NOTES {
+            conn.notify("_note", Some(&note), now).expect("there is room");
+        }
+    });
+    let read = async {
+        let (mut breaks, mut some) = (0, vec![0; 64 << 10]);
+        while breaks < NOTES {
+            let n = peer.reader.read(&mut some).await.expect("a pipe in memory");
+            breaks += some[..n].iter().filter(|byte| **byte == b'\n').count();
+        }
+    };
+    zip(read, A::flush(&agent)).await;
+    let used = writes.load(Ordering::Relaxed) - before;
+    assert!(used * 10 <= NOTES, "{used} writes for {NOTES} notifications");
 }
 
 #[doc(hidden)]

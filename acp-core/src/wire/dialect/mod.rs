@@ -157,6 +157,21 @@ fn end_of_brackets(text: &[u8]) -> usize {
     text.len()
 }
 
+/// `sessionUpdate` of an update, which is an object, if it is the first member or the last, as nearly every writer has it,
+/// and has no escapes. It costs no walk over the update.
+fn kind_at_a_glance(update: &[u8]) -> Option<&[u8]> {
+    let kind = match update.strip_prefix(br#"{"sessionUpdate":""#) {
+        Some(rest) => rest.get(..memchr::memchr(b'"', rest)?)?,
+        None => {
+            let rest = update.strip_suffix(br#""}"#)?;
+            let (before, kind) = rest.split_at_checked(memchr::memrchr(b'"', rest)? + 1)?;
+            // In a string, these quotes would have backslashes.
+            before.ends_with(br#""sessionUpdate":""#).then_some(kind)?
+        }
+    };
+    (!kind.contains(&b'\\')).then_some(kind)
+}
+
 #[cfg(test)]
 mod tests {
     use alloc::{format, string::String, vec, vec::Vec};
@@ -164,6 +179,23 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_kind_of_an_update_is_seen_at_a_glance_where_it_is_first_or_last() {
+        for (update, kind) in [
+            (r#"{"sessionUpdate":"plan","entries":[]}"#, Some("plan")),
+            (r#"{"sessionUpdate":"plan"}"#, Some("plan")),
+            (r#"{"content":{"text":"a \"b\""},"sessionUpdate":"plan"}"#, Some("plan")),
+            (r#"{"a":{"sessionUpdate":"plan"}}"#, None),
+            (r#"{"a":"\"sessionUpdate\":\"plan"}"#, None),
+            (r#"{"a":1,"sessionUpdate":"pl\u0061n"}"#, None),
+            (r#"{"sessionUpdate":"pl\u0061n","a":1}"#, None),
+            (r#"{"a":1,"sessionUpdate":"plan","b":"c"}"#, None),
+            ("{}", None),
+        ] {
+            assert_eq!(kind_at_a_glance(update.as_bytes()), kind.map(str::as_bytes), "{update}");
+        }
+    }
 
     fn pairs(json: &str) -> Vec<(&str, &str)> {
         members(json.as_bytes())

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 pub use chunk::TextChunk;
 
-use super::{elements, fields, text};
+use super::{elements, fields, kind_at_a_glance, text};
 use crate::wire::{
     id::Id,
     method::Gate,
@@ -200,11 +200,9 @@ pub(crate) struct ToolCallSeen {
 
 /// Reads the `update` of a `session/update`. `None`: it is of another kind, or names no tool call.
 pub(crate) fn tool_call(update: &Payload) -> Option<ToolCallSeen> {
-    // Nearly every update is a chunk of text, and nearly every writer puts the kind first: no need to look further.
-    if let Some([first, ..]) = update.as_bytes().strip_prefix(br#"{"sessionUpdate":""#) {
-        if !matches!(first, b't' | b'\\') {
-            return None;
-        }
+    // Nearly every update is a chunk of text: no need to look further.
+    if kind_at_a_glance(update.as_bytes()).is_some_and(|kind| !kind.starts_with(b"tool_call")) {
+        return None;
     }
     let [kind, id, status] = fields(update.as_bytes(), ["sessionUpdate", "toolCallId", "status"]);
     let is_new = match &*text(kind?)? {

@@ -9,7 +9,7 @@ use core::str;
 use bytes::{Bytes, BytesMut};
 
 use super::{
-    elements, fields, text,
+    elements, fields, kind_at_a_glance, text,
     v1::{Offered, ToolCallSeen, offered_options},
 };
 use crate::wire::{
@@ -244,11 +244,9 @@ pub(crate) fn entity(params: &Payload, terminal: bool) -> Option<Entity> {
     Some(if terminal { Entity::Terminal(id) } else { Entity::ToolCall(id) })
 }
 
-/// The child that an update of the agent's own brings, if it is a `subagent_update`. Most updates are not, and most
-/// writers put the kind first.
+/// The child that an update of the agent's own brings, if it is a `subagent_update`. Most updates are not.
 pub(crate) fn announced(update: &[u8]) -> Option<(Box<str>, Option<bool>)> {
-    let other =
-        update.strip_prefix(br#"{"sessionUpdate":""#).is_some_and(|kind| !matches!(kind.first(), Some(b's' | b'\\')));
+    let other = kind_at_a_glance(update).is_some_and(|kind| kind != b"subagent_update");
     if other || kind(update)? != UpdateKind::SubagentUpdate {
         return None;
     }
