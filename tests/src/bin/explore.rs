@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p acp-tests --bin explore -- --prompts 3 --cancels 2 --permissions 2 --updates 1
-//!     [--sessions 2] [--waiting 1 [--forward]] [--hand-out] [--endings] [--timers] [--says-cancelled] [--limit STATES] [--mutant forgets|ignores|ends]
+//!     [--version 2] [--sessions 2] [--waiting 1 [--forward]] [--hand-out] [--endings] [--timers] [--says-cancelled] [--limit STATES] [--mutant forgets|ignores|ends]
 //! cargo run --release -p acp-tests --bin explore -- --gate      all scopes that are explored at every commit
 //! ```
 
@@ -74,7 +74,7 @@ fn gate() -> Result<String, String> {
 
 fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
     let mut scope = Scope { permissions: 2, ..ONE };
-    let (mut mutant, mut limit) = (None, 20_000_000);
+    let (mut mutant, mut limit, mut version) = (None, 20_000_000, 1);
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{flag} needs a value"));
         let number = |text: String| text.parse::<usize>().map_err(|why| format!("{text}: {why}"));
@@ -87,6 +87,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
             "--permissions" => scope.permissions = number(value()?)?,
             "--updates" => scope.updates = number(value()?)?,
             "--limit" => limit = number(value()?)?,
+            "--version" => version = if value()? == "2" { 2 } else { 1 },
             "--forward" => scope.forward = true,
             "--hand-out" => scope.hand_out = true,
             "--timers" => scope.timers = true,
@@ -104,7 +105,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
         }
     }
     let started = Instant::now();
-    let report = explore(&Pair::new(scope, mutant), limit).map_err(|found| found.to_string())?;
+    let report = explore(&Pair::in_version(version, scope, mutant), limit).map_err(|found| found.to_string())?;
     let seconds = started.elapsed().as_secs_f64();
     Ok(format!("{scope:?}\n{report:#?}\n{seconds:.1} s"))
 }

@@ -86,6 +86,11 @@ impl<R: Role> Half<R> {
         self.conn.close_reason().is_none()
     }
 
+    /// Whether a turn is not over: in version 2 its prompt may be answered already.
+    pub(super) fn works(&self) -> bool {
+        self.turns.keys().any(|turn| self.conn.is_live(*turn))
+    }
+
     /// Whether nothing waits for anything here.
     pub(super) fn is_idle(&self) -> bool {
         self.conn.queued_bytes() == 0 && self.conn.unresolved() == 0 && self.conn.unanswered().next().is_none()
@@ -98,8 +103,7 @@ impl<R: Role> Half<R> {
         })?;
         let deadline = self.conn.poll_timeout();
         hold(deadline.is_none(), rule::NOTHING_LEFT, || format!("the {who} still waits until {deadline:?}"))?;
-        let live = self.turns.keys().any(|turn| self.conn.is_live(*turn));
-        hold(!live, rule::NOTHING_LEFT, || format!("the {who} still has a turn"))
+        hold(!self.works(), rule::NOTHING_LEFT, || format!("the {who} still has a turn"))
     }
 
     fn number(&self, turn: TurnKey) -> usize {
@@ -114,7 +118,7 @@ impl<R: Role> Half<R> {
         })?;
         let deadline = self.conn.poll_timeout();
         let drains = deadline.is_some_and(|deadline| deadline.cause == Cause::Drain) && expired < 2;
-        let owes = self.conn.queued_bytes() > 0 || self.conn.unanswered().next().is_some();
+        let owes = self.conn.queued_bytes() > 0 || self.conn.unanswered().next().is_some() || self.works();
         hold(self.is_open() || closed || owes, rule::BOUNDED, || format!("the {who} owes nothing, and does not end"))?;
         hold(self.is_open() || closed || drains, rule::BOUNDED, || {
             format!("the {who} drains until {deadline:?}, after {expired} deadlines")
@@ -135,13 +139,17 @@ impl<R: Role> Half<R> {
 }
 
 /// A connection that is initialized, with these sessions: where the exploration begins.
-pub(super) fn open(overlap: Overlap, sessions: usize) -> (ClientEnd, AgentEnd) {
+pub(super) fn open(overlap: Overlap, sessions: usize, version: u16) -> (ClientEnd, AgentEnd) {
     let mut config = Config::client();
-    config.overlap = overlap;
+    (config.overlap, config.versions) = (overlap, [1, version].into_iter().collect());
     let mut client = Half::<Client>::new(config);
-    let mut agent = Half::<Agent>::new(Config::agent());
+    let mut config = Config::agent();
+    config.versions = [1, version].into_iter().collect();
+    let mut agent = Half::<Agent>::new(config);
     let now = Timestamp::ZERO;
-    client.conn.initialize(&Payload::EMPTY, now).expect("the first command");
+    let info = serde_json::json!({ "name": "pair", "version": "1" });
+    let offer = payload(serde_json::json!({ "info": info, "capabilities": { "session": {} } }));
+    client.conn.initialize(&offer, now).expect("the first command");
     let mut opening = true;
     while client.sessions.len() < sessions {
         while let Some(frame) = client.conn.poll_transmit() {
@@ -149,7 +157,7 @@ pub(super) fn open(overlap: Overlap, sessions: usize) -> (ClientEnd, AgentEnd) {
         }
         match agent.conn.poll_action() {
             Some(AgentAction::Initialize { ticket, .. }) => {
-                agent.conn.accept_initialize(ticket, &Payload::EMPTY, now).expect("an object");
+                agent.conn.accept_initialize(ticket, &offer, now).expect("an object");
             }
             Some(AgentAction::SessionRequested { ticket, .. }) => {
                 let name = (agent.sessions.len() + 1).to_string();
@@ -249,8 +257,18 @@ impl ClientEnd {
                     let closing = !self.end.is_open();
                     seen.push(watch.told(self.end.number(turn), &settlement, closing)?);
                 }
+                ClientAction::PromptInserted { turn, .. } => {
+                    seen.push("PromptInserted");
+                    watch.placed(self.end.number(turn))?;
+                }
                 ClientAction::Update { origin, params, .. } => {
-                    let of = params.get::<serde_json::Value>().map_or(0, |it| number(&it["update"]["toolCallId"]));
+                    let update =
+                        params.get::<serde_json::Value>().map_or_else(|_| "".into(), |it| it["update"].clone());
+                    if update["toolCallId"].is_null() {
+                        // A state, or a message, may be told between two turns.
+                        continue;
+                    }
+                    let of = number(&update["toolCallId"]);
                     let own = matches!(origin, Origin::Turn(turn) if self.end.number(turn) == of);
                     hold(own, rule::ITS_OWN_TURN, || format!("an update of turn {of} was told as {origin:?}"))?;
                 }
@@ -294,10 +312,14 @@ impl AgentEnd {
         Ok(())
     }
 
-    pub(super) fn update(&mut self, turn: usize, update: &Payload) -> Result<(), Broken> {
+    pub(super) fn update(&mut self, turn: usize, update: &Payload, watch: &mut Watch) -> Result<(), Broken> {
         let Some(ticket) = self.tickets.get(&turn) else { return Ok(()) };
         let scope = Scope::from(ticket);
-        let expected = if self.end.conn.is_live(ticket.turn()) { Delivery::Queued } else { Delivery::TooLate };
+        let conn = &self.end.conn;
+        let inserted = conn.version() == Some(1) || conn.message_id(ticket.turn()).is_some();
+        // A prompt that was cancelled before it was inserted never is.
+        let void = watch.turn(turn).reached && !inserted;
+        let expected = if conn.is_live(ticket.turn()) && !void { Delivery::Queued } else { Delivery::TooLate };
         let updated = self.end.conn.update(scope, update, self.end.now);
         hold(updated == Ok(expected), rule::ALLOWED, || format!("an update in turn {turn}: {updated:?}"))
     }

@@ -4,6 +4,7 @@
 //! arrives when, what either host does when, and, if asked for, when a frame is handed out and how it all ends.
 
 mod choice;
+mod content;
 mod ends;
 mod sight;
 mod watch;
@@ -15,7 +16,7 @@ use acp_core::{CancelKind, Cause, Overlap, Payload};
 use bytes::Bytes;
 
 use self::{
-    ends::{AgentEnd, ClientEnd, Seen, payload},
+    ends::{AgentEnd, ClientEnd, Seen},
     sight::{Says, Sight, sight},
     watch::Watch,
 };
@@ -49,6 +50,7 @@ pub struct World {
 #[derive(Debug)]
 pub struct Pair {
     scope: Scope,
+    version: u16,
     mutant: Option<Mutant>,
     prompts: Vec<Payload>,
     asks: Vec<Payload>,
@@ -59,22 +61,19 @@ impl Pair {
     /// The pair as it ships, or with a fault.
     #[must_use]
     pub fn new(scope: Scope, mutant: Option<Mutant>) -> Self {
-        let prompt = |turn: usize| payload(serde_json::json!([{ "type": "text", "text": turn.to_string() }]));
-        let ask = |ask: usize| {
-            payload(serde_json::json!({
-                "toolCall": { "toolCallId": ask.to_string() },
-                "options": [{ "optionId": "yes", "name": "Yes", "kind": "allow_once" }],
-            }))
-        };
-        let update = |turn: usize| {
-            payload(serde_json::json!({ "sessionUpdate": "tool_call", "toolCallId": turn.to_string(), "title": "Run" }))
-        };
+        Self::in_version(1, scope, mutant)
+    }
+
+    /// The same in a version of the protocol.
+    #[must_use]
+    pub fn in_version(version: u16, scope: Scope, mutant: Option<Mutant>) -> Self {
         Self {
             scope,
+            version,
             mutant,
-            prompts: (1..=scope.prompts).map(prompt).collect(),
-            asks: (1..=scope.permissions).map(ask).collect(),
-            updates: (1..=scope.prompts).map(update).collect(),
+            prompts: (1..=scope.prompts).map(content::prompt).collect(),
+            asks: (1..=scope.permissions).map(|ask| content::ask(version, ask)).collect(),
+            updates: (1..=scope.prompts).map(|turn| content::update(version, turn)).collect(),
         }
     }
 
@@ -99,7 +98,14 @@ impl Pair {
         let Some(frame) = frame else { return Ok(false) };
         let mut line = frame.into_line();
         let mut sighted = sight::seen(&line);
+        if let (Side::Agent, Sight::Withdraw { id }) = (side, sighted) {
+            sighted = Sight::TakeBack { id };
+        }
         match (self.mutant, sighted) {
+            (Some(Mutant::EndsAlthoughCancelled), Sight::Idle { says: Says::Cancelled, .. }) => {
+                line = String::from_utf8_lossy(&line).replace("cancelled", "end_turn").into();
+                sighted = sight(&line);
+            }
             (Some(Mutant::ForgetsPermissions), Sight::Answer { says: Says::Dismissed, .. })
                 if (1..=self.scope.sessions).any(|session| world.watch.cancelling(session)) =>
             {
@@ -199,7 +205,7 @@ impl Pair {
                         $end.cut |= $end.is_open();
                         $end.expired += 1;
                         // All is answered, and nobody reads it.
-                        $end.cut |= $end.expired > 1 || $end.conn.unanswered().next().is_none();
+                        $end.cut |= $end.expired > 1 || ($end.conn.unanswered().next().is_none() && !$end.works());
                         $end.now = $end.conn.poll_timeout().map_or($end.now, |deadline| deadline.at);
                         $end.conn.handle_timeout($end.now);
                     }
@@ -247,9 +253,9 @@ impl Model for Pair {
             Scope { waiting, forward: true, .. } => Overlap::Forward(waiting),
             Scope { waiting, .. } => Overlap::Queue(waiting),
         };
-        let (client, agent) = ends::open(overlap, self.scope.sessions);
+        let (client, agent) = ends::open(overlap, self.scope.sessions, self.version);
         let (to_client, to_agent) = (Pipe::default(), Pipe::default());
-        let watch = Watch::default();
+        let watch = Watch { second: self.version == 2, ..Watch::default() };
         Box::new(World { client, agent, to_client, to_agent, watch, cancels: 0, updates: 0, seen: Vec::new() })
     }
 
@@ -335,7 +341,7 @@ impl Model for Pair {
             Choice::Ask(turn) => agent.ask(turn, &self.asks[watch.asks.len()], watch)?,
             Choice::Update(turn) => {
                 *updates += 1;
-                agent.update(turn, &self.updates[turn - 1])?;
+                agent.update(turn, &self.updates[turn - 1], watch)?;
             }
             Choice::EndTurn(turn, end) => agent.end_turn(turn, end, watch, seen)?,
             Choice::Expire(Side::Agent) if self.expire(world) => {}

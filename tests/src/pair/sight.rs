@@ -16,6 +16,14 @@ pub(super) enum Sight {
     Cancel { session: usize },
     /// `$/cancel_request`, of a prompt.
     Withdraw { id: u64 },
+    /// The agent's, of a permission request.
+    TakeBack { id: u64 },
+    /// Version 2: work goes on.
+    Busy { session: usize },
+    /// Version 2: work is over, and so.
+    Idle { session: usize, says: Says },
+    /// Version 2: the user's message.
+    Echo { turn: usize },
     /// `session/request_permission`.
     Ask { id: u64, ask: usize },
     /// `session/update`, which opens the turn's tool call, or is the last word about it.
@@ -29,6 +37,8 @@ pub(super) enum Sight {
 /// What a response says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Says {
+    /// Version 2: the prompt has its place.
+    Inserted,
     /// The turn ended by itself.
     Ended,
     /// The turn was cancelled.
@@ -61,16 +71,29 @@ pub(super) fn sight(line: &[u8]) -> Sight {
     match (frame["method"].as_str(), frame["id"].as_u64()) {
         (Some("session/prompt"), Some(id)) => Sight::Prompt { id, turn: number(&params["prompt"][0]["text"]) },
         (Some("session/request_permission"), Some(id)) => {
-            Sight::Ask { id, ask: number(&params["toolCall"]["toolCallId"]) }
+            let call = params.get("toolCall").unwrap_or(&params["subject"]["toolCall"]);
+            Sight::Ask { id, ask: number(&call["toolCallId"]) }
         }
         (Some("session/cancel"), None) => Sight::Cancel { session: number(&params["sessionId"]) },
         (Some("$/cancel_request"), None) => Sight::Withdraw { id: params["requestId"].as_u64().unwrap_or(0) },
-        (Some("session/update"), None) => Sight::Update {
-            turn: number(&params["update"]["toolCallId"]),
-            last: params["update"]["status"] == "failed" || params["update"]["status"] == "completed",
-        },
+        (Some("session/update"), None) => update(number(&params["sessionId"]), &params["update"]),
         (None, Some(id)) => Sight::Answer { id, says: says(&frame) },
         _ => Sight::Other,
+    }
+}
+
+fn update(session: usize, update: &Value) -> Sight {
+    match (update["sessionUpdate"].as_str(), update["state"].as_str()) {
+        (Some("state_update"), Some("idle")) if update["stopReason"] == "error" => {
+            Sight::Idle { session, says: says(update) }
+        }
+        (Some("state_update"), Some("idle")) => Sight::Idle { session, says: result(update) },
+        (Some("state_update"), _) => Sight::Busy { session },
+        (Some("user_message"), _) => Sight::Echo { turn: number(&update["content"][0]["text"]) },
+        _ => Sight::Update {
+            turn: number(&update["toolCallId"]),
+            last: ["failed", "completed", "cancelled"].iter().any(|status| update["status"] == *status),
+        },
     }
 }
 
@@ -78,7 +101,7 @@ fn says(frame: &Value) -> Says {
     if let Some(error) = frame.get("error") {
         return if error["code"] == code::REQUEST_CANCELLED { Says::Withdrawn } else { Says::Failed };
     }
-    result(&frame["result"])
+    if frame["result"]["messageId"].is_string() { Says::Inserted } else { result(&frame["result"]) }
 }
 
 /// What the result of a prompt or of a permission request says.

@@ -1,5 +1,10 @@
 //! The judge: it sees both wires and both hosts, knows nothing of the code in between, and says what is broken.
 
+pub mod rule;
+mod work;
+
+use std::collections::BTreeSet;
+
 use acp_core::{Delivery, Outcome, Settlement, wire::StopReason};
 
 use super::{
@@ -7,44 +12,6 @@ use super::{
     sight::{Says, Sight, result},
 };
 use crate::explore::Broken;
-
-/// The rules of the pair, in words.
-pub mod rule {
-    /// No end takes what the other sends for a fault.
-    pub const CONFORMING: &str = "a conforming pair never produces a violation";
-    /// In both directions.
-    pub const ONE_ANSWER: &str = "every request gets at most one answer";
-    /// "The Agent MUST send all updates before it responds."
-    pub const UPDATES_FIRST: &str = "no update of a turn is on the wire after its answer";
-    /// Whatever its host says: an answer, never an error.
-    pub const CANCELLED: &str = "a cancel received before the end of its turn makes the answer `cancelled`";
-    /// The reverse.
-    pub const NEVER_UNASKED: &str = "never `cancelled` without a cancel";
-    /// None is told, and those told before are revoked.
-    pub const NO_DIALOG: &str = "while a turn is being cancelled no permission is open at the client's host";
-    /// Neither forgotten nor answered in another way than its host decided.
-    pub const DECIDED: &str = "a permission is decided exactly once on the wire, as its host decided";
-    /// The next turn ends as its own host says.
-    pub const ITS_OWN_TURN: &str = "a cancel of one turn never touches a later prompt";
-    /// And as the wire said.
-    pub const TOLD_ONCE: &str = "the end of every turn is told once, as it was";
-    /// The same for the agent's requests.
-    pub const RESOLVED_ONCE: &str = "every request of the agent's is resolved once";
-    /// Late cancels, late decisions and late ends.
-    pub const TOO_LATE: &str = "what comes too late sends nothing and changes nothing";
-    /// The open tool call of a turn that was cancelled or failed is closed.
-    pub const LAST_WORD: &str = "an open tool call has its last word before the answer";
-    /// Tables, queues and timers.
-    pub const NOTHING_LEFT: &str = "when all is over nothing is left behind";
-    /// As soon as nothing is owed, and within two deadlines.
-    pub const BOUNDED: &str = "an end that has begun comes";
-    /// Unless the stream is lost, or nobody reads it.
-    pub const PAID: &str = "what was accepted before the end is answered";
-    /// `Closed` is the last action.
-    pub const CLOSED_LAST: &str = "Closed is told once, and last";
-    /// No command fails that the state allows.
-    pub const ALLOWED: &str = "what the state allows is not refused";
-}
 
 /// All that is known about one turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -60,6 +27,10 @@ pub(super) struct Turn {
     covered: bool,
     /// The agent has its prompt.
     received: bool,
+    /// Version 2: its prompt was answered, and has its place.
+    pub(super) inserted: bool,
+    /// Version 2: its host was told of that.
+    placed: bool,
     /// A cancel was there before its host ended it.
     pub(super) reached: bool,
     /// The agent's host was told of that.
@@ -96,6 +67,10 @@ pub(super) struct Watch {
     pub(super) asks: Vec<Ask>,
     /// The client's connection ends, which makes every permission void.
     pub(super) client_ends: bool,
+    /// The version of the protocol is 2.
+    pub(super) second: bool,
+    /// Version 2: the sessions in which work was reported.
+    pub(super) busy: BTreeSet<usize>,
 }
 
 pub(super) fn hold(holds: bool, rule: &'static str, how: impl FnOnce() -> String) -> Result<(), Broken> {
@@ -157,7 +132,14 @@ impl Watch {
                 let before = turn_is.answered.is_none();
                 hold(before, rule::UPDATES_FIRST, || format!("an update of turn {turn} follows its answer"))
             }
+            (Side::Agent, Sight::Answer { id, says: Says::Inserted }) => self.prompt_inserted(id),
             (Side::Agent, Sight::Answer { id, says }) => self.prompt_answered(id, says),
+            (Side::Agent, Sight::Busy { .. } | Sight::Echo { .. } | Sight::Idle { .. }) => self.reported(sight),
+            (Side::Agent, Sight::TakeBack { id }) => {
+                let of = self.asks.iter().find(|ask| ask.id == Some(id)).map_or(0, |ask| ask.turn);
+                let reached = of > 0 && self.turn(of).reached;
+                hold(reached, rule::ITS_OWN_TURN, || format!("request {id} was taken back, and its work goes on"))
+            }
             _ => hold(false, rule::CONFORMING, || format!("nobody asked the {by} to send {sight:?}")),
         }
     }
@@ -192,10 +174,11 @@ impl Watch {
         };
         let number = index + 1;
         let again = turn.answered.replace(says);
-        let Turn { reached, said, call_open, .. } = *turn;
+        let Turn { reached, said, call_open, inserted, .. } = *turn;
+        let cancelled = if self.second && !inserted { Says::Withdrawn } else { Says::Cancelled };
         hold(again.is_none(), rule::ONE_ANSWER, || format!("turn {number} was answered again"))?;
         if reached {
-            return hold(says == Says::Cancelled, rule::CANCELLED, || {
+            return hold(says == cancelled, rule::CANCELLED, || {
                 format!("turn {number} was cancelled before it ended, and was answered {says:?}")
             })
             .and_then(|()| hold(!call_open, rule::LAST_WORD, || format!("turn {number} was cancelled without it")));
@@ -344,7 +327,9 @@ impl Watch {
             Some(Says::Ended) => Settlement::Ended(StopReason::EndTurn),
             Some(Says::Cancelled | Says::Withdrawn) if asked => Settlement::Cancelled,
             Some(Says::Cancelled | Says::Withdrawn) => Settlement::CancelledUnasked,
-            Some(Says::Failed | Says::Selected | Says::Dismissed | Says::Nonsense) => Settlement::Failed,
+            Some(Says::Failed | Says::Selected | Says::Dismissed | Says::Nonsense | Says::Inserted) => {
+                Settlement::Failed
+            }
             None => Settlement::Closed,
         };
         hold(*settlement == expected, rule::TOLD_ONCE, || {

@@ -7,8 +7,11 @@ use acp_tests::{
 };
 use serde_json::json;
 
+/// Something that happens to a bench.
+type Act = fn(&mut ClientBench);
+
 /// A turn in some stage, another that waits here, and a question.
-const STAGES: [(&str, fn(&mut ClientBench)); 5] = [
+const STAGES: [(&str, Act); 5] = [
     ("sent", |_| ()),
     ("inserted", |client| inserts(client, 3, "m1")),
     ("asked", |client| {
@@ -28,7 +31,7 @@ fn stop(client: &mut ClientBench) {
     client.conn.cancel_turn(turn, CancelKind::Stop, now).expect("ours");
 }
 
-fn in_stage(overlap: Overlap, stage: fn(&mut ClientBench)) -> ClientBench {
+fn in_stage(overlap: Overlap, stage: Act) -> ClientBench {
     let (mut client, session, _) = running(client_config(|config| config.overlap = overlap));
     let now = client.now;
     client.conn.prompt(session, &text("more"), None, now).expect("it may wait, or be sent");
@@ -40,7 +43,7 @@ fn in_stage(overlap: Overlap, stage: fn(&mut ClientBench)) -> ClientBench {
 
 #[test]
 fn however_it_ends_each_turn_is_over_once_and_nothing_is_left() {
-    let ways: [(&str, fn(&mut ClientBench)); 3] = [
+    let ways: [(&str, Act); 3] = [
         ("closed Eof", |client| client.eof()),
         ("closed Local", |client| {
             let now = client.now;
