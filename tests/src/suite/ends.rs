@@ -10,6 +10,7 @@ use acp_core::{
     AgentAction, ClientAction, CloseReason, CommandError, Common, Config, Outcome, Payload, Settlement,
     wire::StopReason,
 };
+use futures_lite::AsyncReadExt as _;
 use serde_json::json;
 
 use super::{
@@ -222,12 +223,13 @@ pub async fn the_end_of_a_prompt_is_not_lost_when_the_agent_leaves_before_it_was
 pub async fn closing_is_bounded_although_the_peer_does_not_read<A: Adapter>() {
     let mut config = Config::client();
     config.drain = Duration::from_millis(100);
-    let (near, _kept) = duplex(64);
+    let (near, mut kept) = duplex(64);
     let (client, _actions, driver) = A::client(near, config);
     let large = payload(json!({ "clientInfo": { "name": "x".repeat(100_000), "version": "1" } }));
     let hello = A::initialize(&client, &large).expect("idle");
     let end = A::spawn(driver);
-    A::sleep(Duration::from_millis(10)).await;
+    // It is on its way: what was not handed out yet would be taken back, and nothing would be left to wait for.
+    kept.0.read_exact(&mut [0]).await.expect("a byte");
     let begun = Instant::now();
     A::close(&client);
     assert_eq!(end.await, CloseReason::Local);
