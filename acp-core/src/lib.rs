@@ -69,6 +69,26 @@
 //! - **Deterministic.** The same inputs give the same outputs, byte for byte; how the input was cut never matters.
 //! - **Bounded.** Every table and queue has its limit in [`Limits`], with what happens there.
 //!
+//! # Versions
+//!
+//! Version 1 of the protocol is the default. Version 2, a preview, is spoken where [`Config::versions`] names it: a client
+//! asks for the newest it has and goes on in an older one, an agent serves each client as it asked. The machines are the
+//! same, and so is what a host does:
+//!
+//! | | version 1 | version 2 |
+//! |---|---|---|
+//! | a turn begins | `prompt` | `prompt`; [`ClientAction::PromptInserted`] says when it has its place |
+//! | a turn is over | the prompt is answered | the session comes to rest; to the host [`ClientAction::TurnEnded`], once, in both |
+//! | an agent ends it | `end_turn` | `end_turn`; before, it may choose when and as what to `insert_prompt` |
+//! | it is cancelled | Stop and Steer | Stop and Steer |
+//! | before it was sent, or inserted | taken back, or answered `cancelled` | taken back, or answered -32800 |
+//! | stored sessions | load, resume | resume, with or without the history: `open_session` picks in both |
+//! | work without a prompt | updates of no turn | `begin_work`, `set_background`; `foreground` tells |
+//! | sent once, however often it arrives | – | `prompt_once` |
+//!
+//! Payloads are each version's own, `initialize` first of all. What the agreed version does not have is refused as
+//! [`CommandError::Unsupported`].
+//!
 //! The rules stand in [`machine`], as pure state machines that know neither bytes nor roles; [`wire`] knows bytes and no
 //! rules; [`Connection`] translates between the two.
 #![no_std]
