@@ -229,7 +229,10 @@ impl Bench<Client> {
     /// The agent reports a piece of text.
     pub fn chunk(&mut self, session: &str, text: &str) {
         let content = json!({ "type": "text", "text": text });
-        let update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
+        let mut update = json!({ "sessionUpdate": "agent_message_chunk", "content": content });
+        if self.conn.version() == Some(2) {
+            update["messageId"] = json!("a1");
+        }
         self.notification("session/update", json!({ "sessionId": session, "update": update }));
     }
 }

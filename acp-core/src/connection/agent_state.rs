@@ -140,10 +140,10 @@ impl Connection<Agent> {
         let kind = v2::kind(update.as_bytes()).ok_or(Misuse::Payload("the update needs `sessionUpdate`, a string"))?;
         match kind {
             UpdateKind::StateUpdate | UpdateKind::ReplayComplete => return Err(Misuse::HasItsOwnCommand),
-            _ if v2::lacks_message_id(&kind, update.as_bytes()) => {
-                return Err(Misuse::Payload("version 2 of the protocol wants a `messageId` here"));
-            }
             _ => {}
+        }
+        if let Some(why) = v2::lacks(&kind, update.as_bytes()) {
+            return Err(Misuse::Payload(why));
         }
         let opening = self.sessions.get(session).is_some_and(|session| session.stage == Stage::Opening);
         if opening && matches!(scope, Scope::Session(_)) && v2::is_message(&kind) && !self.replays(session) {

@@ -211,7 +211,12 @@ impl Connection<Client> {
 
     fn tell_update(&mut self, session: SessionKey, origin: Origin, params: Payload) {
         let seen = self.look(&params);
+        let lacks = if self.speaks_v2() { v2::update_lacks(&params) } else { None };
         self.tell(ClientAction::Update { session: Some(session), origin, params });
+        if let Some(why) = lacks {
+            let method = MethodName::Known(Method::SessionUpdate);
+            self.violation(Violation::BadNotification { method, why });
+        }
         if let Some(seen) = seen {
             self.heed(session, seen);
         }

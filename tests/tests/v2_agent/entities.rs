@@ -191,7 +191,7 @@ fn every_kind_of_update_is_sent_as_it_was_given() {
             continue;
         }
         let update = json!({ "sessionUpdate": kind.as_str(), "messageId": "m", "toolCallId": "t", "sessionId": "c",
-            "terminalId": "t", "content": [{ "type": "_odd", "x": null }], "_meta": { "n": 1e300 }, "extra": [[]] });
+            "terminalId": "t", "planId": "p", "compactionId": "c", "content": [{ "type": "_odd", "x": null }], "_meta": { "n": 1e300 }, "extra": [[]] });
         assert_eq!(bench.update(1, update.clone()), Ok(Delivery::Queued), "{kind}");
         let frames = bench.frames();
         assert_eq!((frames.len(), &frames[0]["params"]["update"]), (1, &update), "{kind}");

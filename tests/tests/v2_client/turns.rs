@@ -60,7 +60,7 @@ fn only_idle_after_work_is_an_end_and_no_other_state_is_taken_for_idle() {
     update(&mut client, "s1", json!({ "sessionUpdate": "state_update" }));
     update(&mut client, "s1", json!({ "sessionUpdate": "state_update", "state": null, "stopReason": "end_turn" }));
     assert!(client.conn.is_live(turn), "what says no state says nothing");
-    assert_eq!(heard(&mut client), none());
+    assert_eq!(heard(&mut client), ["violation BadNotification"; 2]);
     idle(&mut client, "refusal");
     idle(&mut client, "end_turn");
     assert_eq!(heard(&mut client), ["turn 1 Ended(Refusal)"], "once");

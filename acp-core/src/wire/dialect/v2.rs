@@ -174,11 +174,37 @@ pub(crate) fn write_inserted(message: &str) -> Payload {
     Payload::from_trusted(out.freeze())
 }
 
-/// Whether a message of this kind must say its `messageId`, and does not.
-pub(crate) fn lacks_message_id(kind: &UpdateKind, update: &[u8]) -> bool {
-    is_message(kind) && {
-        let [id] = fields(update, ["messageId"]);
-        id.and_then(text).is_none()
+/// What an update of this kind must say, and does not: what it is about. "A known discriminator with a malformed payload"
+/// is an error, and never taken for a kind that is not known (ACP v2, Extensibility).
+pub(crate) fn lacks(kind: &UpdateKind, update: &[u8]) -> Option<&'static str> {
+    let (name, why) = match kind {
+        UpdateKind::SessionMessage | UpdateKind::SessionMessageChunk => ("messageId", "it needs `messageId`, a string"),
+        kind if is_message(kind) => ("messageId", "it needs `messageId`, a string"),
+        UpdateKind::ToolCallUpdate | UpdateKind::ToolCallContentChunk => {
+            ("toolCallId", "it needs `toolCallId`, a string")
+        }
+        UpdateKind::TerminalUpdate | UpdateKind::TerminalOutputChunk => {
+            ("terminalId", "it needs `terminalId`, a string")
+        }
+        UpdateKind::StateUpdate => ("state", "it needs `state`, a string"),
+        UpdateKind::SubagentUpdate => ("sessionId", "it needs the `sessionId` of the child, a string"),
+        UpdateKind::PlanRemoved => ("planId", "it needs `planId`, a string"),
+        UpdateKind::CompactionUpdate | UpdateKind::CompactionSummaryChunk => {
+            ("compactionId", "it needs `compactionId`, a string")
+        }
+        _ => return None,
+    };
+    let [named] = fields(update, [name]);
+    named.and_then(text).is_none().then_some(why)
+}
+
+/// The same of the params of a `session/update`.
+pub(crate) fn update_lacks(params: &Payload) -> Option<&'static str> {
+    let [update] = fields(params.as_bytes(), ["update"]);
+    let Some(update) = update else { return Some("it needs `update`, an object") };
+    match kind(update) {
+        Some(kind) => lacks(&kind, update),
+        None => Some("its `update` needs `sessionUpdate`, a string"),
     }
 }
 

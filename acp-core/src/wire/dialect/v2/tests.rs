@@ -39,7 +39,7 @@ fn what_is_no_object_has_no_fields() {
         for kind in UpdateKind::KNOWN {
             assert_eq!(cancellable(kind, text.as_bytes()), None, "{text}");
             assert_eq!(tool_call(kind, text.as_bytes()), None, "{text}");
-            assert_eq!(lacks_message_id(kind, text.as_bytes()), is_message(kind), "{text}");
+            assert!(!is_message(kind) || lacks(kind, text.as_bytes()).is_some(), "{text}");
         }
     }
 }
@@ -208,7 +208,7 @@ fn a_message_of_the_users_is_told_under_its_id_with_or_without_its_content() {
             let written = json(write_user_message(id, content.map(json).as_ref()).as_str());
             assert_eq!(kind(written.as_bytes()), Some(UpdateKind::UserMessage));
             assert_eq!(message_id(&written).as_deref(), Some(id));
-            assert!(!lacks_message_id(&UpdateKind::UserMessage, written.as_bytes()));
+            assert_eq!(lacks(&UpdateKind::UserMessage, written.as_bytes()), None);
             assert_eq!(written.as_str().ends_with(r#","content":[{"type":"text","text":"hi"}]}"#), content.is_some());
         }
     }
@@ -217,15 +217,24 @@ fn a_message_of_the_users_is_told_under_its_id_with_or_without_its_content() {
 }
 
 #[test]
-fn messages_need_an_id_and_nothing_else_does() {
-    use UpdateKind::{AgentMessage, AgentMessageChunk, AgentThought, AgentThoughtChunk, UserMessage, UserMessageChunk};
-    let messages = [UserMessage, UserMessageChunk, AgentMessage, AgentMessageChunk, AgentThought, AgentThoughtChunk];
+fn what_an_update_is_about_is_required_of_the_known_kinds_and_of_no_other() {
     for kind in UpdateKind::KNOWN.iter().chain([&UpdateKind::from("_message"), &UpdateKind::from("")]) {
-        let needs = messages.contains(kind);
-        assert_eq!(is_message(kind), needs, "{kind}");
-        assert!(!lacks_message_id(kind, br#"{"messageId":"m"}"#), "{kind}");
-        for update in [r#"{"messageId":null}"#, r#"{"messageId":1}"#, r#"{"content":{"messageId":"m"}}"#] {
-            assert_eq!(lacks_message_id(kind, update.as_bytes()), needs, "{kind} {update}");
+        let name = kind.as_str();
+        let id = match name {
+            _ if name.contains("message") && !name.starts_with('_') => "messageId",
+            _ if name.contains("thought") => "messageId",
+            "tool_call_update" | "tool_call_content_chunk" => "toolCallId",
+            "terminal_update" | "terminal_output_chunk" => "terminalId",
+            "state_update" => "state",
+            "subagent_update" => "sessionId",
+            "plan_removed" => "planId",
+            "compaction_update" | "compaction_summary_chunk" => "compactionId",
+            _ => "",
+        };
+        assert_eq!(lacks(kind, format!(r#"{{"{id}":"x"}}"#).as_bytes()), None, "{name}");
+        for value in ["null", "1", "{}"] {
+            let update = format!(r#"{{"{id}":{value},"content":{{"{id}":"x"}}}}"#);
+            assert_eq!(lacks(kind, update.as_bytes()).is_some(), !id.is_empty(), "{name} {update}");
         }
     }
 }
@@ -348,7 +357,7 @@ proptest::proptest! {
             let update = text.as_bytes();
             let _ = (kind(update), state(update), announced(update), child(update));
             for kind in UpdateKind::KNOWN {
-                let _ = (cancellable(kind, update), tool_call(kind, update), lacks_message_id(kind, update));
+                let _ = (cancellable(kind, update), tool_call(kind, update), lacks(kind, update));
             }
             let _ = (Capabilities::of_agent(&payload), Capabilities::of_client(&payload));
         }
