@@ -2,9 +2,14 @@
 
 mod name;
 
-use alloc::{boxed::Box, collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{
+    boxed::Box,
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+    vec::Vec,
+};
 
-use self::name::{Name, Named, mix};
+use self::name::mix;
 use crate::{
     machine::{Overlap, Turns},
     ticket::SessionKey,
@@ -25,7 +30,7 @@ pub(crate) enum Stage {
 /// One session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Session {
-    /// The agent's id. The table of ids shares it.
+    /// The agent's id.
     pub(crate) id: Arc<str>,
     pub(crate) stage: Stage,
     /// Client: the parameters it was opened with.
@@ -56,25 +61,46 @@ pub(crate) struct Sessions {
     overlap: Overlap,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    ids: BTreeMap<Name, SessionKey>,
+    /// The place of the session whose id has this number.
+    numbers: BTreeMap<u64, u32>,
+    /// The sessions whose number was taken when they came. Nobody makes such ids by chance, and whoever makes them on
+    /// purpose gets a walk over texts, and nothing worse.
+    twins: BTreeMap<Arc<str>, u32>,
     removed: u64,
 }
 
 impl Sessions {
     pub(crate) const fn new(limit: usize, overlap: Overlap) -> Self {
-        Self { limit, overlap, slots: Vec::new(), free: Vec::new(), ids: BTreeMap::new(), removed: 0 }
+        Self {
+            limit,
+            overlap,
+            slots: Vec::new(),
+            free: Vec::new(),
+            numbers: BTreeMap::new(),
+            twins: BTreeMap::new(),
+            removed: 0,
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.ids.len()
+        self.numbers.len() + self.twins.len()
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.ids.len() >= self.limit
+        self.len() >= self.limit
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<SessionKey> {
-        self.ids.get(&(mix(id), id) as &dyn Named).copied()
+        self.find_numbered(mix(id), id)
+    }
+
+    fn find_numbered(&self, number: u64, id: &str) -> Option<SessionKey> {
+        let key = |slot: &u32| {
+            let place = self.slots.get(*slot as usize)?;
+            let named = place.session.as_ref().is_some_and(|session| *session.id == *id);
+            named.then_some(SessionKey { slot: *slot, generation: place.generation })
+        };
+        self.numbers.get(&number).and_then(key).or_else(|| self.twins.get(id).and_then(key))
     }
 
     pub(crate) fn get(&self, key: SessionKey) -> Option<&Session> {
@@ -96,7 +122,11 @@ impl Sessions {
 
     /// The key for this id, made if need be. `None`: the limit is reached.
     pub(crate) fn intern(&mut self, id: &str, stage: Stage) -> Option<SessionKey> {
-        if let Some(key) = self.find(id) {
+        self.intern_numbered(mix(id), id, stage)
+    }
+
+    fn intern_numbered(&mut self, number: u64, id: &str, stage: Stage) -> Option<SessionKey> {
+        if let Some(key) = self.find_numbered(number, id) {
             return Some(key);
         }
         if self.is_full() {
@@ -114,11 +144,23 @@ impl Sessions {
         let place = self.slots.get_mut(slot as usize)?;
         place.session = Some(session);
         let key = SessionKey { slot, generation: place.generation };
-        self.ids.insert(Name { mixed: mix(&id), id }, key);
+        match self.numbers.entry(number) {
+            Entry::Vacant(free) => {
+                free.insert(slot);
+            }
+            Entry::Occupied(_) => {
+                self.twins.insert(id, slot);
+            }
+        }
         Some(key)
     }
 
     pub(crate) fn remove(&mut self, key: SessionKey) -> Option<Session> {
+        let number = mix(&self.get(key)?.id);
+        self.remove_numbered(number, key)
+    }
+
+    fn remove_numbered(&mut self, number: u64, key: SessionKey) -> Option<Session> {
         let slot = self.slots.get_mut(key.slot as usize)?;
         if slot.generation != key.generation {
             return None;
@@ -126,7 +168,14 @@ impl Sessions {
         let session = slot.session.take()?;
         slot.generation = slot.generation.wrapping_add(1);
         self.removed = self.removed.wrapping_add(1);
-        self.ids.remove(&(mix(&session.id), &*session.id) as &dyn Named);
+        match self.numbers.entry(number) {
+            Entry::Occupied(taken) if *taken.get() == key.slot => {
+                taken.remove();
+            }
+            _ => {
+                self.twins.remove(&session.id);
+            }
+        }
         self.free.push(key.slot);
         Some(session)
     }
@@ -163,9 +212,15 @@ impl Sessions {
 
     /// Every key, in the order of the ids.
     pub(crate) fn keys(&self) -> Vec<SessionKey> {
-        let mut named: Vec<_> = self.ids.iter().collect();
-        named.sort_unstable_by(|(one, _), (other, _)| one.id.cmp(&other.id));
-        named.into_iter().map(|(_, key)| *key).collect()
+        let mut named: Vec<_> = (0..)
+            .zip(&self.slots)
+            .filter_map(|(slot, place)| {
+                let session = place.session.as_ref()?;
+                Some((&*session.id, SessionKey { slot, generation: place.generation }))
+            })
+            .collect();
+        named.sort_unstable_by_key(|(id, _)| *id);
+        named.into_iter().map(|(_, key)| key).collect()
     }
 }
 
@@ -189,5 +244,24 @@ mod tests {
         assert!(sessions.get(first).is_none() && sessions.get(second).is_some());
         assert!(sessions.remove(first).is_none());
         assert_eq!(sessions.len(), 1);
+    }
+
+    #[test]
+    fn ids_with_the_same_number_are_told_apart() {
+        let mut sessions = Sessions::new(3, Overlap::Refuse);
+        let [a, b, c] = ["a", "b", "c"].map(|id| sessions.intern_numbered(7, id, Stage::Open).expect("there is room"));
+        let find = |sessions: &Sessions| ["a", "b", "c", "d"].map(|id| sessions.find_numbered(7, id));
+        assert_eq!(find(&sessions), [Some(a), Some(b), Some(c), None]);
+        assert_eq!((sessions.len(), sessions.is_full()), (3, true));
+
+        assert!(sessions.remove_numbered(7, b).is_some());
+        assert_eq!(find(&sessions), [Some(a), None, Some(c), None]);
+        assert!(sessions.remove_numbered(7, a).is_some());
+        assert_eq!(find(&sessions), [None, None, Some(c), None]);
+        let d = sessions.intern_numbered(7, "d", Stage::Open).expect("there is room");
+        assert_eq!(sessions.intern_numbered(7, "c", Stage::Open), Some(c), "an id has one key");
+        assert_eq!((find(&sessions), sessions.keys()), ([None, None, Some(c), Some(d)], [c, d].into()));
+        assert!(sessions.remove_numbered(7, c).is_some() && sessions.remove_numbered(7, d).is_some());
+        assert_eq!((find(&sessions), sessions.len()), ([None; 4], 0));
     }
 }

@@ -1,72 +1,7 @@
-//! Ids of sessions in an order that is quick to search: by a number made of them, and only then by their text.
+//! A number for an id, by which a table of ids is quick to search.
 //!
 //! Ids tend to begin alike and lie all over memory, so a walk down a tree of texts reads each of them; one of numbers
-//! reads one text. Whoever makes ids whose numbers are the same gets the walk over texts, and nothing worse.
-
-use alloc::sync::Arc;
-use core::{borrow::Borrow, cmp::Ordering};
-
-/// An id, and its number.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Name {
-    pub(super) mixed: u64,
-    pub(super) id: Arc<str>,
-}
-
-/// A [`Name`], or what one is searched with.
-pub(super) trait Named {
-    fn parts(&self) -> (u64, &str);
-}
-
-impl Named for Name {
-    fn parts(&self) -> (u64, &str) {
-        (self.mixed, &self.id)
-    }
-}
-
-impl Named for (u64, &str) {
-    fn parts(&self) -> (u64, &str) {
-        *self
-    }
-}
-
-impl<'a> Borrow<dyn Named + 'a> for Name {
-    fn borrow(&self) -> &(dyn Named + 'a) {
-        self
-    }
-}
-
-impl PartialEq for dyn Named + '_ {
-    fn eq(&self, other: &Self) -> bool {
-        self.parts() == other.parts()
-    }
-}
-
-impl Eq for dyn Named + '_ {}
-
-impl PartialOrd for dyn Named + '_ {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for dyn Named + '_ {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.parts().cmp(&other.parts())
-    }
-}
-
-impl PartialOrd for Name {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Name {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.parts().cmp(&other.parts())
-    }
-}
+//! reads the text of the one that it finds.
 
 /// The number of an id: the same everywhere, and seldom that of another.
 pub(super) fn mix(id: &str) -> u64 {
@@ -84,9 +19,9 @@ pub(super) fn mix(id: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use alloc::{collections::BTreeMap, format, vec::Vec};
+    use alloc::{format, vec::Vec};
 
-    use super::{Name, Named, mix};
+    use super::mix;
 
     #[test]
     fn ids_that_differ_have_different_numbers() {
@@ -95,16 +30,5 @@ mod tests {
         numbers.sort_unstable();
         numbers.dedup();
         assert_eq!(numbers.len(), 20_200);
-    }
-
-    #[test]
-    fn ids_with_the_same_number_are_told_apart() {
-        let mut table = BTreeMap::new();
-        for (value, id) in ["a", "b", "c"].into_iter().enumerate() {
-            table.insert(Name { mixed: 7, id: id.into() }, value);
-        }
-        let get = |mixed: u64, id| table.get(&(mixed, id) as &dyn Named).copied();
-        assert_eq!([get(7, "a"), get(7, "b"), get(7, "c")], [Some(0), Some(1), Some(2)]);
-        assert_eq!([get(7, "d"), get(8, "a")], [None, None]);
     }
 }
