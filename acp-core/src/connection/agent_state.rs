@@ -138,9 +138,8 @@ impl Connection<Agent> {
         update: &Payload,
     ) -> Result<UpdateKind, Misuse> {
         let kind = v2::kind(update.as_bytes()).ok_or(Misuse::Payload("the update needs `sessionUpdate`, a string"))?;
-        match kind {
-            UpdateKind::StateUpdate | UpdateKind::ReplayComplete => return Err(Misuse::HasItsOwnCommand),
-            _ => {}
+        if matches!(kind, UpdateKind::StateUpdate | UpdateKind::ReplayComplete) {
+            return Err(Misuse::HasItsOwnCommand);
         }
         if let Some(why) = v2::lacks(&kind, update.as_bytes()) {
             return Err(Misuse::Payload(why));

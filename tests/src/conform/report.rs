@@ -16,6 +16,7 @@ pub fn tap(done: &[Done]) -> String {
             Ok(remark) => writeln!(out, "ok {head} ({})", one_line(remark)),
             Err(Stop::Skip(why)) => writeln!(out, "ok {head} # SKIP {}", one_line(why)),
             Err(Stop::Fail(why)) => {
+                // TAP's own word for what is looked at and not required.
                 let todo = if about.weight == Weight::Should { " # TODO recommended" } else { "" };
                 let (why, section, link) = (json(why), json(about.section), link(about));
                 let ms = took.as_millis();
