@@ -1,49 +1,13 @@
 //! Both ends in version 2, the types that ship, with pipes between: every order of what can happen, in small scopes, by the
 //! same judge as in version 1; and the faults that must be found. A larger scope: see the top of `tests/src/bin/explore.rs`.
 
-use acp_tests::{
-    explore::{Report, explore},
-    pair::{Mutant, Pair, Scope, rule},
+use acp_tests::pair::{
+    Mutant, Scope,
+    proof::{found, holds, occurred},
+    rule,
 };
 
-const SMALL: Scope = Scope {
-    sessions: 1,
-    prompts: 2,
-    waiting: 0,
-    forward: false,
-    cancels: 1,
-    permissions: 1,
-    updates: 1,
-    hand_out: false,
-    endings: false,
-    timers: false,
-    says_cancelled: false,
-};
-
-const STATES: usize = 1_000_000;
-
-fn holds(scope: Scope) -> Report {
-    let report = match explore(&Pair::in_version(2, scope, None), STATES) {
-        Ok(report) => report,
-        Err(found) => panic!("{scope:?}\n{found}"),
-    };
-    println!("{scope:?}: {} states, {} edges, at most {} steps", report.states, report.edges, report.depth);
-    report
-}
-
-/// Each occurs in some order: what never happened was not tested.
-fn occurred(report: &Report, names: &[&str]) {
-    let missing: Vec<_> = names.iter().filter(|name| !report.outcomes.contains(*name)).collect();
-    assert!(missing.is_empty(), "never occurred: {missing:?}");
-    assert!(report.settled > 1, "nothing was ever settled");
-}
-
-fn found(mutant: Mutant, rule: &str) {
-    let found = explore(&Pair::in_version(2, SMALL, Some(mutant)), STATES).expect_err("a fault that must be found");
-    println!("{mutant:?}\n{found}");
-    assert_eq!(found.broken.rule, rule, "{found}");
-    assert!(found.steps.len() <= 12, "a shortest way is short: {found}");
-}
+const SMALL: Scope = Scope::SMALL;
 
 /// What every pair comes to that cancels and asks.
 const SETTLED: [&str; 14] = [
@@ -65,63 +29,72 @@ const SETTLED: [&str; 14] = [
 
 #[test]
 fn in_every_order_two_prompts_and_two_cancels_keep_the_rules() {
-    let report = holds(Scope { cancels: 2, ..SMALL });
+    let report = holds(2, Scope { cancels: 2, ..SMALL });
     occurred(&report, &SETTLED);
     occurred(&report, &["Cancellation::AlreadyRequested", "AbortTurn again"]);
 }
 
 #[test]
 fn what_happens_in_one_session_touches_no_other() {
-    occurred(&holds(Scope { sessions: 2, updates: 0, ..SMALL }), &["PromptInserted", "Settlement::Cancelled"]);
+    occurred(&holds(2, Scope { sessions: 2, updates: 0, ..SMALL }), &["PromptInserted", "Settlement::Cancelled"]);
 }
 
 #[test]
 fn whenever_a_deadline_is_due_the_rules_are_kept() {
-    occurred(&holds(Scope { prompts: 1, timers: true, ..SMALL }), &["PromptInserted", "TurnForced"]);
+    occurred(&holds(2, Scope { prompts: 1, timers: true, ..SMALL }), &["PromptInserted", "TurnForced"]);
 }
 
 #[test]
 fn when_frames_are_handed_out_makes_no_difference_to_the_rules() {
-    occurred(&holds(Scope { prompts: 1, hand_out: true, ..SMALL }), &["PromptInserted", "Settlement::Cancelled"]);
+    occurred(&holds(2, Scope { prompts: 1, hand_out: true, ..SMALL }), &["PromptInserted", "Settlement::Cancelled"]);
 }
 
 #[test]
 fn prompts_that_wait_behind_another_keep_the_rules() {
-    occurred(&holds(Scope { waiting: 1, cancels: 2, updates: 0, ..SMALL }), &["PromptInserted", "Settlement::Ended"]);
+    occurred(
+        &holds(2, Scope { waiting: 1, cancels: 2, updates: 0, ..SMALL }),
+        &["PromptInserted", "Settlement::Ended"],
+    );
 }
 
 #[test]
 fn prompts_that_are_sent_at_once_are_covered_by_a_cancel_behind_them_and_by_no_other() {
     let scope = Scope { waiting: 1, forward: true, cancels: 2, updates: 0, ..SMALL };
-    occurred(&holds(scope), &["PromptInserted", "Settlement::Cancelled", "Settlement::CancelledUnasked"]);
+    occurred(&holds(2, scope), &["PromptInserted", "Settlement::Cancelled", "Settlement::CancelledUnasked"]);
 }
 
 #[test]
 fn a_host_that_says_cancelled_by_itself_gets_an_error_sent_and_never_cancelled() {
-    let report = holds(Scope { updates: 0, says_cancelled: true, ..SMALL });
+    let report = holds(2, Scope { updates: 0, says_cancelled: true, ..SMALL });
     occurred(&report, &["Delivery::AsWithdrawn", "Settlement::CancelledUnasked"]);
 }
 
 #[test]
 fn however_it_ends_all_is_resolved_once_and_closed_is_told_once_and_last() {
     occurred(
-        &holds(Scope { prompts: 1, endings: true, ..SMALL }),
+        &holds(2, Scope { prompts: 1, endings: true, ..SMALL }),
         &["PromptInserted", "Settlement::Closed", "TurnForced"],
     );
 }
 
 #[test]
+fn whatever_frame_cannot_be_delivered_the_rules_are_kept() {
+    let report = holds(2, Scope { failures: 1, prompts: 1, ..SMALL });
+    occurred(&report, &["CancelUndelivered", "Settlement::Failed", "Settlement::Closed", "PermissionRevoked"]);
+}
+
+#[test]
 fn a_client_whose_cancel_forgets_the_open_permissions_is_found() {
-    found(Mutant::ForgetsPermissions, rule::DECIDED);
+    found(2, Mutant::ForgetsPermissions, rule::DECIDED, 12);
 }
 
 #[test]
 fn an_agent_that_ignores_a_cancel_is_found() {
     // What is told in a turn that was cancelled before its prompt was inserted would insert it.
-    found(Mutant::IgnoresCancel, rule::ALLOWED);
+    found(2, Mutant::IgnoresCancel, rule::ALLOWED, 12);
 }
 
 #[test]
 fn an_agent_that_ends_work_although_it_was_cancelled_is_found() {
-    found(Mutant::EndsAlthoughCancelled, rule::CANCELLED);
+    found(2, Mutant::EndsAlthoughCancelled, rule::CANCELLED, 12);
 }

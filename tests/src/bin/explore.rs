@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p acp-tests --bin explore -- --prompts 3 --cancels 2 --permissions 2 --updates 1
-//!     [--version 2] [--sessions 2] [--waiting 1 [--forward]] [--hand-out] [--endings] [--timers] [--says-cancelled] [--limit STATES] [--mutant forgets|ignores|ends]
+//!     [--version 2] [--sessions 2] [--waiting 1 [--forward]] [--hand-out] [--endings] [--timers] [--says-cancelled] [--failures 1] [--limit STATES] [--mutant forgets|ignores|ends]
 //! cargo run --release -p acp-tests --bin explore -- --gate      all scopes that are explored at every commit
 //! ```
 
@@ -30,22 +30,10 @@ fn main() -> ExitCode {
     }
 }
 
-const ONE: Scope = Scope {
-    sessions: 1,
-    prompts: 2,
-    waiting: 0,
-    forward: false,
-    cancels: 2,
-    permissions: 1,
-    updates: 1,
-    hand_out: false,
-    endings: false,
-    timers: false,
-    says_cancelled: false,
-};
+const ONE: Scope = Scope { cancels: 2, ..Scope::SMALL };
 
 /// What is explored at every commit: all that is in the model, in two and three dimensions at a time.
-const GATE: [Scope; 8] = [
+const GATE: [Scope; 9] = [
     Scope { sessions: 2, ..ONE },
     Scope { sessions: 2, cancels: 1, updates: 0, endings: true, ..ONE },
     Scope { sessions: 2, cancels: 1, timers: true, ..ONE },
@@ -54,6 +42,7 @@ const GATE: [Scope; 8] = [
     Scope { hand_out: true, timers: true, ..ONE },
     Scope { endings: true, timers: true, cancels: 1, says_cancelled: true, ..ONE },
     Scope { waiting: 1, forward: true, ..ONE },
+    Scope { failures: 1, ..ONE },
 ];
 
 /// States that have to be explored at every commit.
@@ -85,6 +74,7 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
             "--waiting" => scope.waiting = number(value()?)?,
             "--cancels" => scope.cancels = number(value()?)?,
             "--permissions" => scope.permissions = number(value()?)?,
+            "--failures" => scope.failures = number(value()?)?,
             "--updates" => scope.updates = number(value()?)?,
             "--limit" => limit = number(value()?)?,
             "--version" => version = if value()? == "2" { 2 } else { 1 },

@@ -30,6 +30,31 @@ pub struct Scope {
     pub timers: bool,
     /// Whether the agent's host may also say `cancelled` by itself.
     pub says_cancelled: bool,
+    /// Frames that are lost on their way, which the end that handed them out is told.
+    pub failures: usize,
+}
+
+impl Scope {
+    /// A little of what two ends in one session come to. Every other scope says in what it differs.
+    pub const SMALL: Self = Self {
+        sessions: 1,
+        prompts: 2,
+        waiting: 0,
+        forward: false,
+        cancels: 1,
+        permissions: 1,
+        updates: 1,
+        hand_out: false,
+        endings: false,
+        timers: false,
+        says_cancelled: false,
+        failures: 0,
+    };
+
+    /// Whether a connection may come to its end.
+    pub(super) const fn ends(&self) -> bool {
+        self.endings || self.timers || self.failures > 0
+    }
 }
 
 /// A fault that is built into what stands between the ends and the pipes, to see that it is found.
@@ -70,6 +95,8 @@ pub enum Choice {
     Deliver(Side),
     /// The next frame of this end is handed out.
     HandOut(Side),
+    /// The transport gives up this frame of this end, which is under way: the oldest is 0.
+    Fail(Side, usize),
     /// The client's host prompts in this session.
     Prompt(usize),
     /// The client's host cancels a turn.
@@ -103,6 +130,7 @@ impl Display for Choice {
         match self {
             Self::Deliver(side) => write!(f, "the {side} receives"),
             Self::HandOut(side) => write!(f, "the {side} hands out its next frame"),
+            Self::Fail(side, place) => write!(f, "frame {place} of the {side} cannot be delivered"),
             Self::Prompt(1) => write!(f, "the client prompts"),
             Self::Prompt(session) => write!(f, "the client prompts in session {session}"),
             Self::Cancel(turn, kind) => write!(f, "the client cancels turn {turn} ({kind:?})"),

@@ -206,7 +206,7 @@ impl ClientEnd {
         watch: &mut Watch,
         seen: &mut Seen,
     ) -> Result<(), Broken> {
-        watch.turn(turn).asked = true;
+        watch.cancels(turn, kind);
         let key = self.end.turns.iter().find(|(_, number)| **number == turn).map(|(key, _)| *key);
         let Some(key) = key else { return Ok(()) };
         seen.push(match self.end.conn.cancel_turn(key, kind, self.end.now) {
@@ -253,6 +253,10 @@ impl ClientEnd {
                     hold(again.is_none(), rule::TOLD_ONCE, || format!("permission {ask} was told again"))?;
                 }
                 ClientAction::PermissionRevoked(key) => self.revoked(key, seen)?,
+                ClientAction::CancelUndelivered { turn, stop, steer } => {
+                    seen.push("CancelUndelivered");
+                    watch.cancel_undelivered(self.end.number(turn), [stop, steer])?;
+                }
                 ClientAction::TurnEnded { turn, settlement, .. } => {
                     let closing = !self.end.is_open();
                     seen.push(watch.told(self.end.number(turn), &settlement, closing)?);
@@ -276,6 +280,7 @@ impl ClientEnd {
                 other => return hold(false, rule::CONFORMING, || format!("the client was told {other:?}")),
             }
         }
+        watch.failures_told()?;
         let void = |ask: &&usize| watch.cancelling(watch.session_of(**ask)) || !self.end.is_open();
         let open = self.dialogs.keys().find(void);
         hold(open.is_none(), rule::NO_DIALOG, || format!("permission {open:?} is open"))

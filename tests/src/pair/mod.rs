@@ -5,14 +5,16 @@
 
 mod choice;
 mod content;
+mod endings;
 mod ends;
+pub mod proof;
 mod sight;
 mod watch;
 
 use core::hash::{Hash, Hasher};
 use std::collections::VecDeque;
 
-use acp_core::{CancelKind, Cause, Overlap, Payload};
+use acp_core::{CancelKind, Overlap, Payload, ticket::FrameId};
 use bytes::Bytes;
 
 use self::{
@@ -27,9 +29,19 @@ pub use self::{
     watch::rule,
 };
 
+/// A frame under way.
+#[derive(Clone, Debug, Hash)]
+struct Flight {
+    line: Bytes,
+    sight: Sight,
+    /// Its name, and the turn it is about: for a transport that gives it up.
+    frame: FrameId,
+    turn: usize,
+}
+
 #[derive(Clone, Debug, Default, Hash)]
 struct Pipe {
-    frames: VecDeque<(Bytes, Sight)>,
+    frames: VecDeque<Flight>,
     broken: bool,
 }
 
@@ -43,6 +55,7 @@ pub struct World {
     watch: Watch,
     cancels: usize,
     updates: usize,
+    failures: usize,
     seen: Seen,
 }
 
@@ -96,6 +109,7 @@ impl Pair {
             Side::Agent => world.agent.end.conn.poll_transmit(),
         };
         let Some(frame) = frame else { return Ok(false) };
+        let id = frame.id();
         let mut line = frame.into_line();
         let mut sighted = sight::seen(&line);
         if let (Side::Agent, Sight::Withdraw { id }) = (side, sighted) {
@@ -118,17 +132,17 @@ impl Pair {
             }
             _ => {}
         }
-        world.watch.sent(side, sighted)?;
+        let turn = world.watch.sent(side, sighted)?;
         let pipe = if side == Side::Client { &mut world.to_agent } else { &mut world.to_client };
         if !pipe.broken {
-            pipe.frames.push_back((line, sighted));
+            pipe.frames.push_back(Flight { line, sight: sighted, frame: id, turn });
         }
         Ok(true)
     }
 
     fn deliver(&self, world: &mut World, side: Side) -> Result<(), Broken> {
         let pipe = if side == Side::Client { &mut world.to_client } else { &mut world.to_agent };
-        let Some((line, sighted)) = pipe.frames.pop_front() else { return Ok(()) };
+        let Some(Flight { line, sight: sighted, .. }) = pipe.frames.pop_front() else { return Ok(()) };
         match side {
             Side::Client => {
                 if matches!(sighted, Sight::Ask { ask, .. } if world.watch.cancelling(world.watch.session_of(ask))) {
@@ -145,77 +159,6 @@ impl Pair {
             }
         }
         Ok(())
-    }
-
-    fn endings(&self, world: &World, choices: &mut Vec<Choice>) {
-        let Scope { endings, timers, .. } = self.scope;
-        let mut of = |side, open, closed: bool, peer_closed: bool, deadline: Option<acp_core::Deadline>| {
-            if open && endings {
-                choices.push(Choice::Close(side));
-            }
-            // An end that is gone ends the other's stream.
-            if open && (endings || peer_closed) {
-                choices.push(Choice::Eof(side));
-            }
-            if !closed && endings {
-                choices.push(Choice::Lost(side));
-            }
-            if deadline.is_some_and(|deadline| timers || deadline.cause == Cause::Drain) {
-                choices.push(Choice::Expire(side));
-            }
-        };
-        let (client, agent) = (&world.client.end, &world.agent.end);
-        of(Side::Client, client.is_open(), client.closed, agent.closed, client.conn.poll_timeout());
-        of(Side::Agent, agent.is_open(), agent.closed, client.closed, agent.conn.poll_timeout());
-    }
-
-    /// A deadline that is no end: that of a cancelled turn. Whether it was one.
-    fn expire(&self, world: &mut World) -> bool {
-        let end = &mut world.agent.end;
-        let deadline = end.conn.poll_timeout();
-        let Some(deadline) = deadline.filter(|deadline| matches!(deadline.cause, Cause::ForceCancelled(_))) else {
-            return false;
-        };
-        end.now = deadline.at;
-        end.conn.handle_timeout(end.now);
-        true
-    }
-
-    /// One of the ways to end, at this end.
-    fn end(&self, world: &mut World, choice: Choice, side: Side) {
-        match side {
-            Side::Client => world.watch.client_ends = true,
-            Side::Agent => world.watch.cancel_reaches(None),
-        }
-        if matches!(choice, Choice::Eof(_) | Choice::Lost(_)) {
-            let pipe = if side == Side::Client { &mut world.to_client } else { &mut world.to_agent };
-            *pipe = Pipe { frames: VecDeque::new(), broken: true };
-        }
-        macro_rules! at {
-            ($end:expr) => {
-                match choice {
-                    Choice::Close(_) => $end.conn.close($end.now),
-                    Choice::Eof(_) => $end.conn.handle_eof($end.now),
-                    Choice::Lost(_) => {
-                        $end.cut = true;
-                        $end.conn.handle_lost("broken pipe", $end.now);
-                    }
-                    _ => {
-                        // A Stop that is not confirmed cuts the connection.
-                        $end.cut |= $end.is_open();
-                        $end.expired += 1;
-                        // All is answered, and nobody reads it.
-                        $end.cut |= $end.expired > 1 || ($end.conn.unanswered().next().is_none() && !$end.works());
-                        $end.now = $end.conn.poll_timeout().map_or($end.now, |deadline| deadline.at);
-                        $end.conn.handle_timeout($end.now);
-                    }
-                }
-            };
-        }
-        match side {
-            Side::Client => at!(world.client.end),
-            Side::Agent => at!(world.agent.end),
-        }
     }
 }
 
@@ -256,7 +199,17 @@ impl Model for Pair {
         let (client, agent) = ends::open(overlap, self.scope.sessions, self.version);
         let (to_client, to_agent) = (Pipe::default(), Pipe::default());
         let watch = Watch { second: self.version == 2, ..Watch::default() };
-        Box::new(World { client, agent, to_client, to_agent, watch, cancels: 0, updates: 0, seen: Vec::new() })
+        Box::new(World {
+            client,
+            agent,
+            to_client,
+            to_agent,
+            watch,
+            cancels: 0,
+            updates: 0,
+            failures: 0,
+            seen: Vec::new(),
+        })
     }
 
     /// Late cancels are tried, and must have changed nothing.
@@ -265,7 +218,7 @@ impl Model for Pair {
     }
 
     fn fork(&self, world: &Box<World>) -> Option<Box<World>> {
-        let World { client, agent, to_client, to_agent, watch, cancels, updates, seen: _ } = &**world;
+        let World { client, agent, to_client, to_agent, watch, cancels, updates, failures, seen: _ } = &**world;
         Some(Box::new(World {
             client: client.fork()?,
             agent: agent.fork()?,
@@ -274,6 +227,7 @@ impl Model for Pair {
             watch: watch.clone(),
             cancels: *cancels,
             updates: *updates,
+            failures: *failures,
             seen: Vec::new(),
         }))
     }
@@ -292,6 +246,11 @@ impl Model for Pair {
         }
         if scope.hand_out && agent.end.conn.queued_bytes() > 0 {
             choices.push(Choice::HandOut(Side::Agent));
+        }
+        if world.failures < scope.failures {
+            let of = |side, pipe: &Pipe| (0..pipe.frames.len()).map(move |place| Choice::Fail(side, place));
+            choices.extend(of(Side::Client, &world.to_agent).filter(|_| !client.end.closed));
+            choices.extend(of(Side::Agent, &world.to_client).filter(|_| !agent.end.closed));
         }
         let turns = &world.watch.turns;
         for session in (1..=scope.sessions).filter(|_| client.end.is_open()) {
@@ -320,7 +279,7 @@ impl Model for Pair {
                 choices.push(Choice::EndTurn(turn, End::Cancelled));
             }
         }
-        if scope.endings || scope.timers {
+        if scope.ends() {
             self.endings(world, &mut choices);
         }
         choices
@@ -332,6 +291,10 @@ impl Model for Pair {
         match *choice {
             Choice::Deliver(side) => self.deliver(world, side)?,
             Choice::HandOut(side) => drop(self.hand_out(world, side)?),
+            Choice::Fail(side, place) => {
+                world.failures += 1;
+                self.fail(world, side, place)?;
+            }
             Choice::Prompt(session) => client.prompt(session, &self.prompts[watch.turns.len()], watch)?,
             Choice::Cancel(turn, kind) => {
                 *cancels += 1;
@@ -356,8 +319,7 @@ impl Model for Pair {
         let World { client, agent, watch, .. } = &**world;
         client.end.is_bounded("client")?;
         agent.end.is_bounded("agent")?;
-        let ends = self.scope.endings || self.scope.timers;
-        if ends && world.is_closed() {
+        if self.scope.ends() && world.is_closed() {
             watch.paid(!client.end.cut, !agent.end.cut, [rule::PAID; 2])?;
             world.over()?;
         } else if !self.scope.endings && client.end.is_open() && agent.end.is_open() && world.is_quiet() {
@@ -383,9 +345,11 @@ impl Model for Pair {
         let line = match choice {
             Choice::Deliver(Side::Client) => world.to_client.frames.front(),
             Choice::Deliver(Side::Agent) => world.to_agent.frames.front(),
+            Choice::Fail(Side::Client, place) => world.to_agent.frames.get(*place),
+            Choice::Fail(Side::Agent, place) => world.to_client.frames.get(*place),
             _ => None,
         };
-        let line = line.map(|(line, _)| String::from_utf8_lossy(line).trim_end().to_owned());
+        let line = line.map(|flight| String::from_utf8_lossy(&flight.line).trim_end().to_owned());
         line.map_or_else(|| choice.to_string(), |line| format!("{choice}: {line}"))
     }
 }
@@ -393,7 +357,7 @@ impl Model for Pair {
 impl Hash for World {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         // What the last choice brought about is no part of the future.
-        let Self { client, agent, to_client, to_agent, watch, cancels, updates, seen: _ } = self;
-        (client, agent, to_client, to_agent, watch, cancels, updates).hash(hasher);
+        let Self { client, agent, to_client, to_agent, watch, cancels, updates, failures, seen: _ } = self;
+        (client, agent, to_client, to_agent, watch, cancels, updates, failures).hash(hasher);
     }
 }

@@ -34,6 +34,18 @@ pub(super) enum Sight {
     Other,
 }
 
+impl Sight {
+    /// Whether the connection goes on without it: what it was about can be asked again, or resolves.
+    pub(super) const fn is_spared(self) -> bool {
+        match self {
+            Self::Prompt { .. } | Self::Ask { .. } | Self::Cancel { .. } => true,
+            Self::Withdraw { .. } | Self::TakeBack { .. } => true,
+            Self::Busy { .. } | Self::Idle { .. } | Self::Echo { .. } => false,
+            Self::Update { .. } | Self::Answer { .. } | Self::Other => false,
+        }
+    }
+}
+
 /// What a response says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Says {

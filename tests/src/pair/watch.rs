@@ -1,11 +1,12 @@
 //! The judge: it sees both wires and both hosts, knows nothing of the code in between, and says what is broken.
 
+mod lost;
 pub mod rule;
 mod work;
 
 use std::collections::BTreeSet;
 
-use acp_core::{Delivery, Outcome, Settlement, wire::StopReason};
+use acp_core::{CancelKind, Delivery, Outcome, Settlement, wire::StopReason};
 
 use super::{
     End, Side,
@@ -19,10 +20,18 @@ pub(super) struct Turn {
     pub(super) session: usize,
     /// The id of its prompt on the wire, once it is there.
     pub(super) id: Option<u64>,
-    /// The client's host cancelled it.
+    /// The client's host cancelled it, and was not told since that this came to nothing.
     pub(super) asked: bool,
-    /// Its cancel is on the wire.
+    /// How: Stop, Steer.
+    kinds: [bool; 2],
+    /// A cancel of it was on the wire.
     cancel_sent: bool,
+    /// How many are, or arrived.
+    cancels: u8,
+    /// Cancels that failed, until that is told.
+    unsent: u8,
+    /// Its prompt cannot be delivered.
+    undelivered: bool,
     /// A cancel is on the wire behind its prompt.
     covered: bool,
     /// The agent has its prompt.
@@ -53,6 +62,8 @@ pub(super) struct Ask {
     pub(super) id: Option<u64>,
     /// The client has it.
     received: bool,
+    /// It cannot be delivered.
+    undelivered: bool,
     /// What the client's host chose, if it did.
     chosen: Option<Says>,
     pub(super) answered: Option<Says>,
@@ -91,6 +102,13 @@ impl Watch {
         self.turns.push(Turn { session, ..Turn::default() });
     }
 
+    /// The client's host cancels a turn.
+    pub(super) fn cancels(&mut self, turn: usize, kind: CancelKind) {
+        let turn = self.turn(turn);
+        turn.asked = true;
+        turn.kinds[usize::from(kind == CancelKind::Steer)] = true;
+    }
+
     /// The agent's host asks in this turn.
     pub(super) fn asks_in(&mut self, turn: usize) {
         self.asks.push(Ask { turn, ..Ask::default() });
@@ -98,8 +116,16 @@ impl Watch {
 
     // ---- the wire ----------------------------------------------------------------------------------------------
 
-    /// A frame is on the wire.
-    pub(super) fn sent(&mut self, by: Side, sight: Sight) -> Result<(), Broken> {
+    /// A frame is on the wire. For a cancel, the number of the turn it is about.
+    pub(super) fn sent(&mut self, by: Side, sight: Sight) -> Result<usize, Broken> {
+        let running = match sight {
+            Sight::Cancel { session } => self.turns.iter().position(|turn| turn.session == session && !turn.told),
+            _ => None,
+        };
+        self.judge_sent(by, sight).map(|()| running.map_or(0, |index| index + 1))
+    }
+
+    fn judge_sent(&mut self, by: Side, sight: Sight) -> Result<(), Broken> {
         match (by, sight) {
             (Side::Client, Sight::Prompt { id, turn }) => {
                 let again = self.turn(turn).id.replace(id);
@@ -113,6 +139,7 @@ impl Watch {
                 let running = self.turns.iter_mut().find(here);
                 let asked = running.is_some_and(|turn| {
                     turn.cancel_sent = true;
+                    turn.cancels += 1;
                     turn.asked
                 });
                 hold(asked, rule::ITS_OWN_TURN, || "a cancel was sent, and nobody cancelled the turn that runs".into())
@@ -151,10 +178,10 @@ impl Watch {
         };
         let session = self.turns.get(ask.turn - 1).map_or(0, |turn| turn.session);
         let here = |turn: &&Turn| turn.session == session;
-        let cancelling = self.turns.iter().filter(here).find(|turn| !turn.told).is_some_and(|turn| turn.cancel_sent);
+        let cancelling = self.turns.iter().filter(here).find(|turn| !turn.told).is_some_and(|turn| turn.cancels > 0);
         // A cancel that was not handed out before its turn was over never is.
-        let mut asked = self.turns.iter().filter(here).filter(|turn| turn.asked);
-        let void = self.client_ends || asked.any(|turn| turn.cancel_sent || turn.told);
+        let mut here = self.turns.iter().filter(here);
+        let void = self.client_ends || here.any(|turn| turn.cancel_sent || turn.asked && turn.told);
         let (number, again, chosen) = (index + 1, ask.answered.replace(says), ask.chosen);
         hold(again.is_none(), rule::ONE_ANSWER, || format!("permission {number} was answered again"))?;
         let as_chosen = says == chosen.unwrap_or(Says::Dismissed);
@@ -290,12 +317,12 @@ impl Watch {
     pub(super) fn resolved(&mut self, number: usize, outcome: &Outcome, closing: bool) -> Result<(), Broken> {
         let ask = self.ask(number);
         let again = core::mem::replace(&mut ask.resolved, true);
-        let answered = ask.answered;
-        let turn = ask.turn;
+        let Ask { answered, turn, undelivered, .. } = *ask;
         hold(!again, rule::RESOLVED_ONCE, || format!("permission {number} was resolved again: {outcome:?}"))?;
         let fits = match outcome {
             Outcome::Result(value) => value.get().is_ok_and(|value| Some(result(&value)) == answered),
             Outcome::Cancelled(_) => self.turn(turn).reached,
+            Outcome::Undelivered => undelivered,
             Outcome::Closed => closing,
             _ => false,
         };
@@ -316,12 +343,13 @@ impl Watch {
         let turn = self.turn(number);
         let again = core::mem::replace(&mut turn.told, true);
         turn.failed = *settlement == Settlement::Failed;
-        let Turn { answered, asked, id, .. } = *turn;
+        let Turn { answered, asked, id, undelivered, .. } = *turn;
         hold(!again, rule::TOLD_ONCE, || format!("the end of turn {number} was told again: {settlement:?}"))?;
         let expected = match answered {
             // A prompt that was never sent needs no answer.
             None if asked && id.is_none() && *settlement == Settlement::Cancelled => Settlement::Cancelled,
             None if behind_failed && id.is_none() && *settlement == Settlement::Failed => Settlement::Failed,
+            None if undelivered => Settlement::Failed,
             _ if closing && *settlement == Settlement::Closed => Settlement::Closed,
             Some(Says::Ended) if asked => Settlement::EndedAlthoughCancelled(StopReason::EndTurn),
             Some(Says::Ended) => Settlement::Ended(StopReason::EndTurn),

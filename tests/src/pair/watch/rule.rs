@@ -24,6 +24,10 @@ pub const RESOLVED_ONCE: &str = "every request of the agent's is resolved once";
 pub const TOO_LATE: &str = "what comes too late sends nothing and changes nothing";
 /// The open tool call of a turn that was cancelled or failed is closed.
 pub const LAST_WORD: &str = "an open tool call has its last word before the answer";
+/// A request resolves, a cancel may be asked again.
+pub const NOT_FATAL: &str = "a request or a cancel that cannot be delivered does not end the connection";
+/// Unless its turn is over.
+pub const TOLD_UNSENT: &str = "a cancel that cannot be delivered is told, once, and only then";
 /// Tables, queues and timers.
 pub const NOTHING_LEFT: &str = "when all is over nothing is left behind";
 /// As soon as nothing is owed, and within two deadlines.
