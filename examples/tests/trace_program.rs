@@ -107,7 +107,10 @@ fn a_fault_is_told_with_its_line_and_where_the_rule_stands() {
 
     let page = Temp::new("page");
     assert_eq!(run(TRACE, &["--html", page.path(), log.path()]).status.code(), Some(0));
-    let html = page.text();
+    let picture = Temp::new("picture");
+    assert_eq!(run(TRACE, &["--svg", picture.path(), log.path()]).status.code(), Some(0));
+    let (html, svg) = (page.text(), picture.text());
+    assert!(svg.starts_with("<svg xmlns=") && html.contains(&svg), "the picture alone is that of the page");
     assert!(html.contains("<svg") && html.contains("✗ not-json") && html.ends_with("</html>\n"), "{html}");
     for elsewhere in ["<script", "src=", "url(", "@import"] {
         assert!(!html.contains(elsewhere), "{elsewhere}: the page stands alone");

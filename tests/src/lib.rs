@@ -6,6 +6,7 @@ pub mod client;
 pub mod conform;
 pub mod describe;
 pub mod explore;
+pub mod graph;
 pub mod pair;
 pub mod suite;
 pub mod taped;

@@ -5,20 +5,25 @@
 //! UPDATE=1 cargo test -p acp-tests --test pictures
 //! ```
 
-use core::{
-    convert::Infallible,
-    fmt::{Debug, Write},
-};
-use std::{collections::BTreeMap, env, fs, path::Path};
+#[path = "pictures/conversation.rs"]
+mod conversation;
+
+use core::{convert::Infallible, fmt::Write};
+use std::{env, fs, path::Path};
 
 use acp_core::{
     machine::{
-        Cancel, CancelInput, CancelKind, Foreground, Handshake, HandshakeInput, Lifecycle, LifecycleInput,
-        LifecycleOutput, Machine, Setup, SetupInput, Shutdown, shutdown,
+        Cancel, CancelInput, CancelKind, CancelScope, Foreground, Handshake, HandshakeInput, Incoming, IncomingInput,
+        Lifecycle, LifecycleInput, LifecycleOutput, Machine, Outgoing, OutgoingInput, Overlap, Setup, SetupInput,
+        Shutdown, Transcript, TranscriptInput, TurnInput, Turns, shutdown,
     },
     wire::StopReason,
 };
-use acp_tests::agent::{AgentBench, tool_call};
+use acp_examples::trace::{page, story::Story};
+use acp_tests::{
+    agent::{AgentBench, tool_call},
+    graph::{self, Graph, plain},
+};
 
 /// The lifecycle refuses nothing, and so is no `Machine`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -34,40 +39,100 @@ impl Machine for Life {
     }
 }
 
-/// Every state that these inputs lead to, and every edge: what is refused changes nothing, and is left out.
-fn diagram<M>(initial: &M, inputs: &[M::Input]) -> String
-where
-    M: Machine<Input: Clone + Debug, Output: Debug> + Clone + PartialEq + Debug,
-{
-    let (mut states, mut edges) = (vec![initial.clone()], BTreeMap::<(usize, usize), Vec<String>>::new());
-    let mut at = 0;
-    while at < states.len() {
-        for input in inputs {
-            let mut next = states[at].clone();
-            let Ok(output) = next.step(input.clone()) else { continue };
-            let place = states.iter().position(|state| *state == next).unwrap_or_else(|| {
-                states.push(next);
-                states.len() - 1
-            });
-            let output = format!("{output:?}");
-            let label = if output == "()" { format!("{input:?}") } else { format!("{input:?} / {output}") };
-            edges.entry((at, place)).or_default().push(label);
-        }
-        at += 1;
-    }
-    let mut out = String::from("```mermaid\nstateDiagram-v2\n    [*] --> s0\n");
-    for (index, state) in states.iter().enumerate() {
-        writeln!(out, "    s{index}: {}", plain(&format!("{state:?}"))).expect("a string");
-    }
-    for ((from, to), labels) in edges {
-        writeln!(out, "    s{from} --> s{to}: {}", plain(&labels.join("<br>"))).expect("a string");
-    }
-    out + "```\n"
+/// What stays the same in every label says nothing.
+fn short(label: &str) -> String {
+    let same = ["Cancelled { ", "Ended { ", "Unsent { ", ", delivered: false", ", void: []", ", steer: false"];
+    let label = same.iter().fold(label.to_owned(), |label, same| label.replace(same, ""));
+    label.replace("Session, Stop", "Stop").replace("Cancelled(", "Cancelled (").replace("dropped: [], ", "")
 }
 
-/// Mermaid takes braces, colons and quotes for its own.
-fn plain(text: &str) -> String {
-    text.replace(['{', '}', '"'], "").replace("Life(", "(").replace(": ", " ").replace("  ", " ").trim().to_owned()
+/// What a session does with two prompts, of which one waits, and a Stop.
+fn turns() -> Graph {
+    let initial = (Turns::new(Overlap::Queue(1)), 1);
+    let name = |(turns, next): &(Turns, u64)| {
+        let running = turns.running().map(|turn| match (turns.is_cancelling(), turns.has_unsent_cancel()) {
+            (true, true) => format!("{turn} is to be cancelled"),
+            (true, false) => format!("{turn} is being cancelled"),
+            (false, _) => format!("{turn} runs"),
+        });
+        let waiting = turns.queued().map(|turn| format!("{turn} waits"));
+        let all: Vec<_> = running.into_iter().chain(waiting).collect();
+        if all.is_empty() { format!("idle, prompts so far {}", next - 1) } else { all.join(", ") }
+    };
+    let steps_of = |(turns, next): &(Turns, u64)| {
+        let inputs = [
+            TurnInput::Prompt(*next),
+            TurnInput::Cancel(CancelScope::Session, CancelKind::Stop),
+            TurnInput::Sent(CancelKind::Stop),
+            TurnInput::Failed(CancelKind::Stop),
+        ];
+        // A cancel, or an end, of nothing is not drawn.
+        let inputs = inputs.into_iter().filter(|input| match input {
+            TurnInput::Prompt(turn) => *turn <= 2,
+            _ => turns.running().is_some(),
+        });
+        let end = turns.running().map(TurnInput::End);
+        let steps = graph::steps(turns, inputs.chain(end));
+        let given = |label: &str| next + u64::from(label.starts_with("Prompt"));
+        steps.into_iter().map(|(label, turns)| (short(&label), (turns, given(&label)))).collect()
+    };
+    Graph::new(initial, name, steps_of)
+}
+
+/// One request of ours, from before it is sent.
+fn outgoing() -> Graph {
+    let inputs = |of: &Outgoing<()>| {
+        let first = (of.next_id() == Some(1)).then_some(OutgoingInput::Issue(()));
+        let later = [
+            OutgoingInput::Cancel(1),
+            OutgoingInput::CancelFailed(1),
+            OutgoingInput::Answer(1),
+            OutgoingInput::Abandon(1),
+        ];
+        first.into_iter().chain(later)
+    };
+    let name = |of: &Outgoing<()>| match of.get(1) {
+        None if of.next_id() == Some(1) => "not sent",
+        None => "resolved",
+        Some(()) if format!("{of:?}").contains("Pending") => "to be cancelled",
+        Some(()) => "open",
+    };
+    Graph::new(Outgoing::new(2), |of| name(of).into(), |of| graph::steps(of, inputs(of)))
+}
+
+/// One request of the peer's.
+fn incoming() -> Graph {
+    let arrive = IncomingInput::Arrive { id: 'a', counts: true, about: () };
+    let inputs = [arrive, IncomingInput::Cancel('a'), IncomingInput::Signal(1), IncomingInput::Answer(1)];
+    let steps = |of: &Incoming<char, ()>| {
+        let later = of.is_empty() && *of != Incoming::new(2);
+        if later { Vec::new() } else { graph::steps(of, inputs.iter().cloned()) }
+    };
+    let name = |of: &Incoming<char, ()>| match of.iter().next() {
+        None if *of == Incoming::new(2) => "not here",
+        None => "answered",
+        Some(_) if format!("{of:?}").contains("cancel_seen: true") => "its owner was asked to stop",
+        Some(_) => "waits",
+    };
+    Graph::new(Incoming::new(2), |of| name(of).into(), steps)
+}
+
+/// Two tool calls of a turn.
+fn transcript() -> Graph {
+    let inputs = [
+        TranscriptInput::Open("a"),
+        TranscriptInput::Finished("a"),
+        TranscriptInput::Open("b"),
+        TranscriptInput::Finished("b"),
+    ];
+    let name = |of: &Transcript| format!("open [{}]", of.open().collect::<Vec<_>>().join(", "));
+    let after = |of: &Transcript, input| {
+        let mut next = of.clone();
+        next.step(input);
+        (format!("{input:?}"), next)
+    };
+    let steps = |of: &Transcript| inputs.map(|input| after(of, input)).into();
+    Graph::new(Transcript::default(), name, steps)
 }
 
 /// What passes between a client, an agent and its host when a turn with a waiting prompt behind it is cancelled.
@@ -100,7 +165,7 @@ fn cancel() -> String {
     out + "```\n"
 }
 
-fn document() -> String {
+fn pictures() -> Vec<(&'static str, &'static str, Graph)> {
     let both = |input: fn(CancelKind) -> CancelInput| [input(CancelKind::Stop), input(CancelKind::Steer)];
     let cancels = [both(CancelInput::Ask), both(CancelInput::Sent), both(CancelInput::Failed)].concat();
     let handshake = [1, 2].map(HandshakeInput::Offer).into_iter().chain([1, 2].map(HandshakeInput::Settle));
@@ -111,36 +176,48 @@ fn document() -> String {
     let foreground = [Foreground::Idle, Foreground::Running, Foreground::RequiresAction, Foreground::Unknown];
     let setup = [SetupInput::Refused, SetupInput::Answered, SetupInput::LoggedIn, SetupInput::NotLoggedIn];
     let shutdown = [shutdown::Input::Begin, shutdown::Input::Expired, shutdown::Input::Exited];
-    let pictures = [
-        ("The connection: when `Closed` is told", diagram(&Life::default(), &lifecycle)),
-        ("The handshake, of both versions", diagram(&Handshake::default(), &handshake)),
-        ("A cancel, of both kinds", diagram(&Cancel::default(), &cancels)),
-        ("Opening a session that may need a login", diagram(&Setup::Asking { login: true }, &setup)),
-        ("What a session is at (version 2)", diagram(&Foreground::default(), &foreground)),
-        ("The end of a child process", diagram(&Shutdown::default(), &shutdown)),
-        ("A cancel in two phases, at the agent", cancel()),
-    ];
+    vec![
+        ("turns", "The prompt turns of a session: two prompts, of which one waits, and a Stop", turns()),
+        ("cancel", "A cancel, of both kinds", Graph::of(Cancel::default(), &cancels)),
+        ("lifecycle", "The connection: when `Closed` is told", Graph::of(Life::default(), &lifecycle)),
+        ("handshake", "The handshake, of both versions", Graph::of(Handshake::default(), &handshake)),
+        ("setup", "Opening a session that may need a login", Graph::of(Setup::Asking { login: true }, &setup)),
+        ("outgoing", "A request of ours", outgoing()),
+        ("incoming", "A request of the peer's", incoming()),
+        ("transcript", "Two tool calls of a turn", transcript()),
+        ("foreground", "What a session is at (version 2)", Graph::of(Foreground::default(), &foreground)),
+        ("shutdown", "The end of a child process", Graph::of(Shutdown::default(), &shutdown)),
+    ]
+}
+
+fn document() -> String {
     let mut document = String::from(
         "# The machines, drawn by themselves\n\nGenerated from the code by `tests/tests/pictures.rs`, which fails when they are not current. An edge says what \
-         happens, and what follows; what a state refuses is left out, since it changes nothing.\n",
+         happens, and what follows; what a state refuses is left out, since it changes nothing. The same as SVG stand in \
+         `docs/machines/`, and in the docs of each machine.\n",
     );
-    for (title, picture) in pictures {
-        write!(document, "\n## {title}\n\n{picture}").expect("a string");
+    for (_, title, graph) in pictures() {
+        write!(document, "\n## {title}\n\n{}", graph.mermaid()).expect("a string");
     }
+    write!(document, "\n## A cancel in two phases, at the agent\n\n{}", cancel()).expect("a string");
     document
+}
+
+/// What is drawn here stands there, unless it is to be written anew.
+fn is_current(path: &str, drawn: &str) -> bool {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../acp-core/docs").join(path);
+    if env::var_os("UPDATE").is_some() {
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(&path, drawn).expect("written");
+    }
+    fs::read_to_string(&path).is_ok_and(|stands| stands == drawn)
 }
 
 #[test]
 fn the_pictures_are_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../acp-core/docs/machines.md");
-    let drawn = document();
-    if env::var_os("UPDATE").is_some() {
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(&path, drawn).expect("written");
-        return;
-    }
-    assert!(
-        fs::read_to_string(&path).unwrap_or_default() == drawn,
-        "not current: UPDATE=1, and look at the difference"
-    );
+    let two_phases = ("cancel.svg".to_owned(), page::svg(&Story::of(&conversation::cancel(), &[])));
+    let graphs = pictures().into_iter().map(|(name, _, graph)| (format!("machines/{name}.svg"), graph.svg()));
+    let all = graphs.chain([("machines.md".into(), document()), two_phases]);
+    let stale: Vec<_> = all.filter(|(path, drawn)| !is_current(path, drawn)).map(|(path, _)| path).collect();
+    assert!(stale.is_empty(), "not current: {stale:?}. UPDATE=1, and look at the difference");
 }

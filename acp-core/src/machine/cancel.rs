@@ -39,6 +39,7 @@ enum Slot {
 }
 
 /// The cancel of one turn or request. See the module's rules.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/cancel.svg"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cancel {
     stop: Slot,

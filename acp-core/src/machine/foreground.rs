@@ -16,6 +16,7 @@ use core::convert::Infallible;
 use super::Machine;
 
 /// The state of a session's foreground.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/foreground.svg"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Foreground {
     /// No foreground work. What a session begins with, and what version 1 says by no turn.

@@ -24,6 +24,7 @@ use super::Machine;
 const REPEATABLE: u16 = 2;
 
 /// The state of the version agreement. See the module's diagram.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/handshake.svg"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Handshake {
     /// Nobody has offered a version.

@@ -13,6 +13,7 @@ use alloc::collections::BTreeMap;
 use super::Machine;
 
 /// The peer's open requests; `T` is what the owner wants to know again when one is answered.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/incoming.svg"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Incoming<K, T> {
     next: u64,

@@ -10,6 +10,7 @@
 //! flushed. *Cut* is for a stream that is gone, or must not be used any more.
 
 /// Where a connection is; `R` is why it ends.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/lifecycle.svg"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Lifecycle<R> {
     /// It works.

@@ -14,6 +14,7 @@ use alloc::collections::BTreeMap;
 use super::{Asked, Cancel, CancelInput, CancelKind, CancelOutput, Machine};
 
 /// Our open requests; `T` is what the owner wants to know again when one is resolved.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/outgoing.svg"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Outgoing<T> {
     next: u64,

@@ -36,6 +36,7 @@ pub const fn way(stored: bool, load: bool, resume: bool, prefer_resume: bool) ->
 }
 
 /// The state of one opening. See the module's diagram.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/setup.svg"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Setup {
     /// The session is asked for; `login`: whether one may still be tried.

@@ -20,6 +20,7 @@
 use super::Machine;
 
 /// Where the end of a process has got to. A new one is `Running`.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/shutdown.svg"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Shutdown {
     /// Nobody has asked it to end.

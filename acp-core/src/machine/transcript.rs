@@ -12,6 +12,7 @@
 use alloc::{boxed::Box, vec::Vec};
 
 /// The open tool calls of one turn.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/transcript.svg"))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Transcript {
     open: Vec<Box<str>>,

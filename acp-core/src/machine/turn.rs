@@ -32,6 +32,7 @@ pub enum Overlap {
 }
 
 /// The turns of one session. Turns and asks are named by numbers of the owner's, never given twice.
+#[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/turns.svg"))]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Turns {
     overlap: Overlap,

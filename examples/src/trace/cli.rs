@@ -41,11 +41,14 @@ struct Args {
     /// Write the picture as an HTML page
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
+    /// Write the picture alone, as SVG
+    #[arg(long, value_name = "OUT")]
+    svg: Option<PathBuf>,
     /// The end at which the log was written, for logs that know only in and out
     #[arg(long, value_name = "SIDE")]
     side: Option<End>,
     /// Print the messages with their text removed, as a trace that can be passed on
-    #[arg(long, conflicts_with_all = ["check", "html"])]
+    #[arg(long, conflicts_with_all = ["check", "html", "svg"])]
     remove_text: bool,
     /// List the rules
     #[arg(long, exclusive = true)]
@@ -77,10 +80,12 @@ pub fn main() -> ExitCode {
         return said(&removed(&log));
     }
     let report = check::check(&log);
-    if let Some(out) = &args.html {
+    let pictures = [(&args.html, false), (&args.svg, true)];
+    for (out, alone) in pictures.into_iter().filter_map(|(out, alone)| Some((out.as_ref()?, alone))) {
         let title = args.file.file_name().map_or("trace".into(), |name| name.to_string_lossy());
         let story = Story::of(&log, &report.findings);
-        if let Err(why) = fs::write(out, page::html(&title, &log, &story, &report)) {
+        let picture = if alone { page::svg(&story) } else { page::html(&title, &log, &story, &report) };
+        if let Err(why) = fs::write(out, picture) {
             eprintln!("trace: {}: {why}", out.display());
             return ExitCode::from(2);
         }
@@ -90,7 +95,7 @@ pub fn main() -> ExitCode {
         let code = said(&text);
         return if report.is_bad(args.strict) { ExitCode::from(1) } else { code };
     }
-    if args.html.is_some() {
+    if args.html.is_some() || args.svg.is_some() {
         return ExitCode::SUCCESS;
     }
     let coloured = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

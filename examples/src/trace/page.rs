@@ -1,4 +1,5 @@
-//! The picture of a trace as one HTML page with an SVG in it: no script, no font, nothing from elsewhere.
+//! The picture of a trace as SVG, alone or in an HTML page with what is said about it: no script, no font, nothing from
+//! elsewhere.
 
 use core::fmt::Write as _;
 
@@ -20,18 +21,23 @@ const NOTE: usize = 18;
 /// Where the first step is.
 const TOP: usize = 60;
 
-const STYLE: &str = "\
+/// Of the picture: whether the reader's screen is light or dark.
+const COLOURS: &str = "\
 :root{--bg:#fff;--ink:#1c2128;--dim:#6b7580;--lane:#c5ccd3;--client:#0b62c4;--agent:#187a3d;--bad:#c9252d;--warn:#a05a00;\
 --band:#0b62c412;--edge:#0b62c455;--cancel:#e08a0022}\
 @media(prefers-color-scheme:dark){:root{--bg:#14181d;--ink:#e4e8ec;--dim:#8b96a1;--lane:#3b444d;--client:#6cb0ff;--agent:#5fce8a;\
 --bad:#ff7b80;--warn:#f0b45a;--band:#6cb0ff14;--edge:#6cb0ff55;--cancel:#f0b45a26}}\
-body{background:var(--bg);color:var(--ink);font:14px/1.45 system-ui,sans-serif;max-width:1040px;margin:24px auto;padding:0 16px}\
-h1{font-size:20px;margin:0 0 4px}h2{font-size:16px;margin:28px 0 8px}p{color:var(--dim);margin:0 0 16px}\
-svg{width:100%;height:auto;font:12px ui-monospace,monospace}text{fill:var(--ink)}.dim{fill:var(--dim)}\
+svg{width:100%;height:auto;font:12px ui-monospace,monospace;background:var(--bg)}text{fill:var(--ink)}.dim{fill:var(--dim)}\
 .lane{stroke:var(--lane);stroke-width:2}.client{stroke:var(--client)}.agent{stroke:var(--agent)}.bad{stroke:var(--bad)}\
 .warn{stroke:var(--warn)}.tbad{fill:var(--bad)}.twarn{fill:var(--warn)}path{fill:none;stroke-width:1.6}.dash{stroke-dasharray:5 4}\
 .band{fill:var(--band);stroke:var(--edge)}.cancel{fill:var(--cancel);stroke:var(--warn);stroke-dasharray:3 3}\
-.hot{fill:var(--bad);opacity:.09}ol{padding-left:22px}li{margin:6px 0}a{color:var(--client)}.e{color:var(--bad)}.w{color:var(--warn)}";
+.hot{fill:var(--bad);opacity:.09}";
+
+/// Of what stands around it.
+const PAGE: &str = "\
+body{background:var(--bg);color:var(--ink);font:14px/1.45 system-ui,sans-serif;max-width:1040px;margin:24px auto;padding:0 16px}\
+h1{font-size:20px;margin:0 0 4px}h2{font-size:16px;margin:28px 0 8px}p{color:var(--dim);margin:0 0 16px}\
+ol{padding-left:22px}li{margin:6px 0}a{color:var(--client)}.e{color:var(--bad)}.w{color:var(--warn)}";
 
 /// A step with its place on the page.
 struct Placed<'a> {
@@ -40,9 +46,9 @@ struct Placed<'a> {
     height: usize,
 }
 
-/// Makes the page.
+/// Makes the picture: a file of its own, that fits into any page.
 #[must_use]
-pub fn html(title: &str, log: &Log, story: &Story, report: &Report) -> String {
+pub fn svg(story: &Story) -> String {
     let mut y = TOP;
     let mut placed = Vec::new();
     for (place, step) in story.steps.iter().enumerate() {
@@ -53,7 +59,11 @@ pub fn html(title: &str, log: &Log, story: &Story, report: &Report) -> String {
         y += height;
         y += if story.turns.iter().any(|turn| turn.steps.1 == Some(place)) { NOTE / 2 } else { 0 };
     }
-    let mut svg = format!("<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"sequence diagram\">\n", y + 20);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"sequence diagram\">\n\
+         <style>{COLOURS}</style>\n",
+        y + 20
+    );
     for (place, turn) in story.turns.iter().enumerate() {
         band(&mut svg, place, turn, &placed, y);
     }
@@ -67,15 +77,20 @@ pub fn html(title: &str, log: &Log, story: &Story, report: &Report) -> String {
     for placed in &placed {
         arrow(&mut svg, placed);
     }
-    svg.push_str("</svg>\n");
+    svg + "</svg>\n"
+}
+
+/// Makes the page.
+#[must_use]
+pub fn html(title: &str, log: &Log, story: &Story, report: &Report) -> String {
     let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error).count();
     let warnings = report.findings.len() - errors;
     let writer = log.program.as_deref().map(|program| format!(", written by {program}")).unwrap_or_default();
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{title}</title><style>{STYLE}</style></head><body>\n<h1>{title}</h1>\n\
+         <title>{title}</title><style>{PAGE}</style></head><body>\n<h1>{title}</h1>\n\
          <p>{}, {}, {}{}. {}, {}. Point at an arrow to see the message.</p>\n\
-         {}{svg}</body></html>\n",
+         {}{}</body></html>\n",
         count(log.entries.len(), "message"),
         count(story.turns.len(), "turn"),
         count(story.cancels.len(), "cancel"),
@@ -83,6 +98,7 @@ pub fn html(title: &str, log: &Log, story: &Story, report: &Report) -> String {
         count(errors, "error"),
         count(warnings, "warning"),
         findings(report),
+        svg(story),
         title = escape(title),
     )
 }
