@@ -4,6 +4,7 @@
 //! cargo run --release -p acp-tests --bin explore -- --prompts 3 --cancels 2 --permissions 2 --updates 1
 //!     [--version 2] [--sessions 2] [--waiting 1 [--forward]] [--hand-out] [--endings] [--timers] [--says-cancelled] [--failures 1] [--limit STATES] [--mutant forgets|ignores|ends]
 //! cargo run --release -p acp-tests --bin explore -- --gate      all scopes that are explored at every commit
+//! cargo run --release -p acp-tests --bin explore -- --deep      the larger ones
 //! ```
 
 use std::{process::ExitCode, time::Instant};
@@ -48,17 +49,31 @@ const GATE: [Scope; 9] = [
 /// States that have to be explored at every commit.
 const ENOUGH: usize = 1_000_000;
 
-fn gate() -> Result<String, String> {
+/// Ten times as much, and more, in both versions of the protocol: for a quarter of an hour, and in less than 12 GiB.
+const DEEP: [(u16, Scope); 6] = [
+    (1, Scope { sessions: 2, prompts: 3, ..ONE }),
+    (1, Scope { sessions: 2, failures: 1, ..ONE }),
+    (1, Scope { sessions: 2, endings: true, updates: 0, ..ONE }),
+    (1, Scope { sessions: 2, waiting: 1, forward: true, updates: 0, ..ONE }),
+    (2, Scope { sessions: 2, updates: 0, failures: 1, ..ONE }),
+    (2, Scope { sessions: 2, ..ONE }),
+];
+
+fn all(scopes: impl IntoIterator<Item = (u16, Scope)>, enough: usize) -> Result<String, String> {
     let (started, mut states, mut edges) = (Instant::now(), 0, 0);
-    for scope in GATE {
-        let report = explore(&Pair::new(scope, None), 20_000_000).map_err(|found| format!("{scope:?}\n{found}"))?;
-        println!("{:>9} states, {:>9} choices, depth {:>2}: {scope:?}", report.states, report.edges, report.depth);
+    for (version, scope) in scopes {
+        let found = |found| format!("version {version}, {scope:?}\n{found}");
+        let report = explore(&Pair::in_version(version, scope, None), 60_000_000).map_err(found)?;
+        println!(
+            "{:>9} states, {:>9} choices, depth {:>2}: version {version}, {scope:?}",
+            report.states, report.edges, report.depth
+        );
         states += report.states;
         edges += report.edges;
     }
     let seconds = started.elapsed().as_secs_f64();
     let sum = format!("{states} states, {edges} choices, in {seconds:.1} s");
-    if states < ENOUGH { Err(format!("{sum}: fewer than {ENOUGH}")) } else { Ok(sum) }
+    if states < enough { Err(format!("{sum}: fewer than {enough}")) } else { Ok(sum) }
 }
 
 fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
@@ -68,7 +83,8 @@ fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
         let mut value = || args.next().ok_or_else(|| format!("{flag} needs a value"));
         let number = |text: String| text.parse::<usize>().map_err(|why| format!("{text}: {why}"));
         match flag.as_str() {
-            "--gate" => return gate(),
+            "--gate" => return all(GATE.map(|scope| (1, scope)), ENOUGH),
+            "--deep" => return all(DEEP, 10 * ENOUGH),
             "--sessions" => scope.sessions = number(value()?)?,
             "--prompts" => scope.prompts = number(value()?)?,
             "--waiting" => scope.waiting = number(value()?)?,

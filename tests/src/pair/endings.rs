@@ -14,7 +14,7 @@ impl Pair {
     /// A frame of this end is given up by its transport.
     pub(super) fn fail(&self, world: &mut World, side: Side, place: usize) -> Result<(), Broken> {
         let pipe = if side == Side::Client { &mut world.to_agent } else { &mut world.to_client };
-        let Some(Flight { sight, frame, turn, .. }) = pipe.frames.remove(place) else { return Ok(()) };
+        let Some(Flight { sight, name: Some((frame, turn)), .. }) = pipe.frames.remove(place) else { return Ok(()) };
         world.watch.failed(sight, turn);
         let open = match side {
             Side::Client => {

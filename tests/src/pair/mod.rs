@@ -34,9 +34,8 @@ pub use self::{
 struct Flight {
     line: Bytes,
     sight: Sight,
-    /// Its name, and the turn it is about: for a transport that gives it up.
-    frame: FrameId,
-    turn: usize,
+    /// Its name, and the turn it is about, if the transport may give it up: else states would differ by nothing else.
+    name: Option<(FrameId, usize)>,
 }
 
 #[derive(Clone, Debug, Default, Hash)]
@@ -135,7 +134,8 @@ impl Pair {
         let turn = world.watch.sent(side, sighted)?;
         let pipe = if side == Side::Client { &mut world.to_agent } else { &mut world.to_client };
         if !pipe.broken {
-            pipe.frames.push_back(Flight { line, sight: sighted, frame: id, turn });
+            let name = (world.failures < self.scope.failures).then_some((id, turn));
+            pipe.frames.push_back(Flight { line, sight: sighted, name });
         }
         Ok(true)
     }

@@ -342,6 +342,8 @@ impl Watch {
         let behind_failed = before.is_some_and(|turn| turn.failed);
         let turn = self.turn(number);
         let again = core::mem::replace(&mut turn.told, true);
+        // How it was cancelled matters no more: states are not to differ by that alone.
+        (turn.kinds, turn.cancels) = ([false; 2], 0);
         turn.failed = *settlement == Settlement::Failed;
         let Turn { answered, asked, id, undelivered, .. } = *turn;
         hold(!again, rule::TOLD_ONCE, || format!("the end of turn {number} was told again: {settlement:?}"))?;

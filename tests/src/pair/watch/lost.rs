@@ -14,7 +14,7 @@ impl Watch {
             Sight::Ask { ask, .. } => self.ask(ask).undelivered = true,
             Sight::Cancel { .. } if turn > 0 => {
                 let turn = self.turn(turn);
-                turn.cancels -= 1;
+                turn.cancels = turn.cancels.saturating_sub(1);
                 turn.unsent += u8::from(!turn.told);
             }
             _ => {}
