@@ -15,7 +15,7 @@ use acp_core::{
     machine::{
         Cancel, CancelInput, CancelKind, CancelScope, Foreground, Handshake, HandshakeInput, Incoming, IncomingInput,
         Lifecycle, LifecycleInput, LifecycleOutput, Machine, Outgoing, OutgoingInput, Overlap, Setup, SetupInput,
-        Shutdown, Transcript, TranscriptInput, TurnInput, Turns, shutdown,
+        Shutdown, Transcript, TranscriptInput, TurnInput, Turns, Work, WorkInput, shutdown,
     },
     wire::StopReason,
 };
@@ -117,6 +117,34 @@ fn incoming() -> Graph {
     Graph::new(Incoming::new(2), |of| name(of).into(), steps)
 }
 
+/// A prompt of version 2, and the state of its session.
+fn work() -> Graph {
+    let initial = (Work::default(), true);
+    let name = |(work, unsent): &(Work, bool)| {
+        let (inserted, known) = (work.is_inserted(1), format!("{work:?}").contains("turn"));
+        let prompt = match (inserted, known) {
+            (true, _) => "the prompt is inserted",
+            (false, true) => "a prompt waits",
+            (false, false) if *unsent => "no prompt",
+            (false, false) => "the prompt is over",
+        };
+        format!("{prompt}, {:?}", work.foreground())
+    };
+    let steps = |(work, unsent): &(Work, bool)| {
+        let prompt = unsent.then_some(WorkInput::Prompt { turn: 1, behind_cancel: false });
+        let later = [
+            WorkInput::Insert { turn: 1, cancelled: false },
+            WorkInput::End { turn: 1, done: false },
+            WorkInput::Report(Foreground::Running),
+            WorkInput::Report(Foreground::Idle),
+        ];
+        let later = later.into_iter().filter(|_| !unsent);
+        let steps = graph::steps(work, prompt.into_iter().chain(later));
+        steps.into_iter().map(|(label, work)| (label.replace(", cancelled: false", ""), (work, false))).collect()
+    };
+    Graph::new(initial, name, steps)
+}
+
 /// Two tool calls of a turn.
 fn transcript() -> Graph {
     let inputs = [
@@ -186,6 +214,7 @@ fn pictures() -> Vec<(&'static str, &'static str, Graph)> {
         ("incoming", "A request of the peer's", incoming()),
         ("transcript", "Two tool calls of a turn", transcript()),
         ("foreground", "What a session is at (version 2)", Graph::of(Foreground::default(), &foreground)),
+        ("work", "A prompt of version 2, and the state of its session", work()),
         ("shutdown", "The end of a child process", Graph::of(Shutdown::default(), &shutdown)),
     ]
 }

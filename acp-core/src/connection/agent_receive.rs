@@ -15,7 +15,7 @@ use super::{
 use crate::{
     action::{AgentAction, CancelCause, Common, Delivery, Outcome, TurnEnd},
     error::{CommandError, Violation},
-    machine::{Asked, CancelKind, CancelScope, Cancelled, Machine, TurnInput, TurnOutput, TurnReject},
+    machine::{Asked, CancelKind, CancelScope, Cancelled, Machine, TurnInput, TurnOutput, TurnReject, WorkInput},
     role::{Agent, Side},
     session::Stage,
     ticket::{FrameId, IncomingKey, SessionKey, SessionTicket, Ticket, TurnKey},
@@ -324,6 +324,9 @@ impl Connection<Agent> {
         self.set_duty(key, Duty::Prompt(turn));
         // What waits long must not keep the whole receive buffer alive.
         let params = if started == TurnOutput::Wait { params.detach() } else { params };
+        if held.is_some() {
+            self.step_work(session, WorkInput::Prompt { turn: turn.0, behind_cancel: false });
+        }
         self.turns.insert(turn, Turn { held, ..Turn::new(session, key.0, Some(params)) });
         if matches!(started, TurnOutput::Start | TurnOutput::Deliver) {
             self.start_turn(turn);
@@ -349,6 +352,9 @@ impl Connection<Agent> {
             }
             self.resolve_calls(turn, cause);
             let Some(Turn { request, transcript, held, .. }) = self.retire_turn(turn) else { continue };
+            if self.speaks_v2() {
+                self.step_work(session, WorkInput::End { turn: turn.0, done: false });
+            }
             self.close_tool_calls(session, turn, transcript);
             match held {
                 Some(held) => drop(self.refuse_prompt(request, &held.again, &Self::cancelled_error("the prompt"))),

@@ -8,7 +8,7 @@ use bytes::BytesMut;
 use super::{Connection, answer::Duty, call::Purpose, recording::note, turns::Turn};
 use crate::{
     error::{CommandError, Misuse},
-    machine::{Foreground, ForegroundOutput, Machine, TurnInput},
+    machine::{Foreground, ForegroundOutput, TurnInput, WorkInput, WorkOutput},
     outbox::Tag,
     role::Agent,
     session::Stage,
@@ -25,7 +25,7 @@ impl Connection<Agent> {
     /// What the session was last reported to be at: version 2 only.
     #[must_use]
     pub fn foreground(&self, session: SessionKey) -> Foreground {
-        self.role.kept.get(&session).map_or(Foreground::Idle, |kept| kept.foreground)
+        self.role.kept.get(&session).map_or(Foreground::Idle, |kept| kept.work.foreground())
     }
 
     /// Begins work in the foreground that nobody prompted: version 2 only. It is cancelled like a prompted turn, and ended
@@ -55,6 +55,8 @@ impl Connection<Agent> {
         let request = u64::MAX - turn.0;
         let begun = Turn { message: Some(Box::default()), ..Turn::new(session, request, None) };
         self.turns.insert(turn, begun);
+        self.step_work(session, WorkInput::Prompt { turn: turn.0, behind_cancel: false });
+        self.step_work(session, WorkInput::Insert { turn: turn.0, cancelled: false });
         self.report(session, Foreground::Running, None);
         Ok(TurnTicket { key: IncomingKey(request), turn, session })
     }
@@ -78,7 +80,7 @@ impl Connection<Agent> {
         self.sessions.get(session).ok_or(Misuse::UnknownSession)?;
         let kept = self.role.kept.entry(session).or_default();
         kept.background = Some(items.clone());
-        let state = kept.foreground;
+        let state = kept.work.foreground();
         self.write_report(session, state, None);
         Ok(())
     }
@@ -87,9 +89,8 @@ impl Connection<Agent> {
 
     /// Reports what a session is at, if that is news.
     pub(super) fn report(&mut self, session: SessionKey, state: Foreground, end: Option<&Ending>) {
-        let kept = self.role.kept.entry(session).or_default();
-        let Ok(output) = kept.foreground.step(state);
-        if output != ForegroundOutput::Same || end.is_some() {
+        let same = self.step_work(session, WorkInput::Report(state)) == WorkOutput::Reported(ForegroundOutput::Same);
+        if !same || end.is_some() {
             self.write_report(session, state, end);
         }
     }

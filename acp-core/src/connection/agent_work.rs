@@ -19,7 +19,7 @@ use super::{
 use crate::{
     action::{Delivery, TurnEnd},
     error::{CommandError, Misuse},
-    machine::Foreground,
+    machine::{Foreground, Machine, Work, WorkInput, WorkOutput},
     outbox::Tag,
     role::Agent,
     session::Stage,
@@ -35,7 +35,7 @@ use crate::{
 /// What an agent keeps of a session in version 2.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Kept {
-    pub(super) foreground: Foreground,
+    pub(super) work: Work,
     /// What goes on in the background, an array, if the host said so: then every report has to.
     pub(super) background: Option<Payload>,
     /// Prompts that may be sent again: their keys, and the ids of their messages.
@@ -69,21 +69,12 @@ impl Connection<Agent> {
         if !self.speaks_v2() {
             return Ok(Delivery::Queued);
         }
-        let waits = |turn: &&Turn| turn.held.is_some() && turn.cause.is_none();
-        let Some(waiting) = self.turns.get(&turn).filter(waits) else { return Ok(Delivery::TooLate) };
-        let size = waiting.held.as_ref().map_or(0, |held| held.content.len());
-        if !self.has_room(size) {
-            return Err(CommandError::Full { what: "limits.queued_bytes" });
-        }
-        let (session, request) = (waiting.session, waiting.request);
-        let held = self.turns.get_mut(&turn).and_then(|turn| {
-            turn.message = Some(message.into());
-            turn.held.take()
-        });
-        if let Some(held) = held {
-            self.insert(session, request, *held, message, 0);
-        }
-        Ok(Delivery::Queued)
+        let fits = |conn: &mut Self, size| match conn.has_room(size) {
+            true => Ok(0),
+            false => Err(CommandError::Full { what: "limits.queued_bytes" }),
+        };
+        let inserted = self.insert_waiting(turn, Some(message), fits)?;
+        Ok(if inserted.is_some() { Delivery::Queued } else { Delivery::TooLate })
     }
 
     /// The id of a turn's prompt in its session, once it is inserted: version 2 only.
@@ -149,21 +140,46 @@ impl Connection<Agent> {
         turn: TurnKey,
         write: impl FnOnce(&mut BytesMut),
     ) -> Result<usize, CommandError> {
-        let due = |turn: &Turn| turn.cause.is_none() && turn.held.is_some();
-        if !self.turns.get(&turn).is_some_and(due) {
-            return Ok(0);
+        Ok(self.insert_waiting(turn, None, |conn, _| conn.fits(write))?.unwrap_or(0))
+    }
+
+    /// Gives a prompt its place, unless that comes too late. `fits` is given the size of its message, and says how many
+    /// bytes more will follow if all has room: a refused command changes nothing.
+    fn insert_waiting(
+        &mut self,
+        turn: TurnKey,
+        message: Option<&str>,
+        fits: impl FnOnce(&mut Self, usize) -> Result<usize, CommandError>,
+    ) -> Result<Option<usize>, CommandError> {
+        let Some((of, held)) = self.turns.get(&turn).and_then(|of| Some((of, of.held.as_ref()?))) else {
+            return Ok(None);
+        };
+        let (session, request, cancelled, size) = (of.session, of.request, of.cause.is_some(), held.content.len());
+        let mut work = self.role.kept.get(&session).map(|kept| kept.work.clone()).unwrap_or_default();
+        let Ok(placed) = work.step(WorkInput::Insert { turn: turn.0, cancelled });
+        if placed != WorkOutput::Inserted {
+            return Ok(None);
         }
-        let size = self.fits(write)?;
-        let inserted = self.turns.get_mut(&turn).and_then(|of| {
-            let held = of.held.take()?;
-            let message = message_of(turn);
+        let follows = fits(self, size)?;
+        self.role.kept.entry(session).or_default().work = work;
+        let message = message.map_or_else(|| message_of(turn), Into::into);
+        let held = self.turns.get_mut(&turn).and_then(|of| {
             of.message = Some(message.clone());
-            Some((of.session, of.request, held, message))
+            of.held.take()
         });
-        if let Some((session, request, held, message)) = inserted {
-            self.insert(session, request, *held, &message, size);
+        if let Some(held) = held {
+            self.insert(session, request, *held, &message, follows);
         }
-        Ok(size)
+        Ok(Some(follows))
+    }
+
+    /// One input of the machine of a session's work. In a session that is gone nothing is worked on.
+    pub(super) fn step_work(&mut self, session: SessionKey, input: WorkInput) -> WorkOutput {
+        if self.sessions.get(session).is_none() {
+            return WorkOutput::TooLate;
+        }
+        let Ok(output) = self.role.kept.entry(session).or_default().work.step(input);
+        output
     }
 
     /// The answer, the state, and the message. `follows`: bytes for which there has to be room afterwards.
@@ -214,27 +230,35 @@ impl Connection<Agent> {
     /// reported as over.
     pub(super) fn settle_work(&mut self, key: TurnKey, turn: Turn, cancelled: bool, end: &TurnEnd) -> Delivery {
         let Turn { session, request, held, .. } = turn;
-        if let Some(held) = held {
-            let (error, delivery) = match end {
-                TurnEnd::Stop(StopReason::Cancelled) if cancelled => {
-                    (Self::cancelled_error("the prompt"), Delivery::Queued)
+        let done = !cancelled && matches!(end, TurnEnd::Stop(reason) if *reason != StopReason::Cancelled);
+        match (self.step_work(session, WorkInput::End { turn: key.0, done }), held) {
+            (ended, Some(held)) if !matches!(ended, WorkOutput::Ended { .. }) => {
+                let (error, delivery) = match end {
+                    TurnEnd::Error(error) if !cancelled => (error.clone(), Delivery::Queued),
+                    TurnEnd::Stop(StopReason::Cancelled) if cancelled => {
+                        (Self::cancelled_error("the prompt"), Delivery::Queued)
+                    }
+                    _ if cancelled => (Self::cancelled_error("the prompt"), Delivery::AsCancelled),
+                    TurnEnd::Stop(_) | TurnEnd::Error(_) => {
+                        (Self::cancelled_error("the prompt"), Delivery::AsWithdrawn)
+                    }
+                };
+                let refused = self.refuse_prompt(request, &held.again, &error);
+                if ended == (WorkOutput::Refused { rest: true }) {
+                    // The work was that of prompts which waited behind this one, and were dropped.
+                    self.report(session, Foreground::Idle, Some(&Ending::Stop(StopReason::Cancelled)));
                 }
-                _ if cancelled => (Self::cancelled_error("the prompt"), Delivery::AsCancelled),
-                TurnEnd::Stop(StopReason::Cancelled) => (Self::cancelled_error("the prompt"), Delivery::AsWithdrawn),
-                TurnEnd::Error(error) => (error.clone(), Delivery::Queued),
-                TurnEnd::Stop(_) => {
-                    self.insert(session, request, *held, &message_of(key), 0);
-                    return self.work_over(session, cancelled, end);
-                }
-            };
-            let refused = self.refuse_prompt(request, &held.again, &error);
-            // The work may be that of prompts which waited behind this one, and were dropped.
-            if !self.foreground(session).is_idle() && !self.is_working(session) {
-                self.report(session, Foreground::Idle, Some(&Ending::Stop(StopReason::Cancelled)));
+                if refused == Delivery::Queued { delivery } else { refused }
             }
-            return if refused == Delivery::Queued { delivery } else { refused };
+            (WorkOutput::Ended { rest, .. }, held) => {
+                if let Some(held) = held {
+                    self.insert(session, request, *held, &message_of(key), 0);
+                }
+                // A backend that queues by itself may work on several prompts: the last of them ends the work.
+                self.work_over(session, rest, cancelled, end)
+            }
+            _ => Delivery::TooLate,
         }
-        self.work_over(session, cancelled, end)
     }
 
     /// A prompt was not inserted, and will not be.
@@ -245,7 +269,7 @@ impl Connection<Agent> {
         self.answer(IncomingKey(request), Err(error))
     }
 
-    fn work_over(&mut self, session: SessionKey, cancelled: bool, end: &TurnEnd) -> Delivery {
+    fn work_over(&mut self, session: SessionKey, rest: bool, cancelled: bool, end: &TurnEnd) -> Delivery {
         if self.lifecycle.is_closed() {
             return Delivery::TooLate;
         }
@@ -260,17 +284,10 @@ impl Connection<Agent> {
             TurnEnd::Stop(reason) => (Ending::Stop(reason.clone()), Delivery::Queued),
             TurnEnd::Error(error) => (Ending::Error(error.clone()), Delivery::Queued),
         };
-        // A backend that queues by itself may work on several prompts: the last of them ends the work.
-        if !self.is_working(session) {
+        if rest {
             self.report(session, Foreground::Idle, Some(&ending));
         }
         delivery
-    }
-
-    fn is_working(&self, session: SessionKey) -> bool {
-        let Some(known) = self.sessions.get(session) else { return false };
-        let mut live = known.turns.running().into_iter().chain(known.turns.queued());
-        live.any(|turn| self.turns.get(&TurnKey(turn)).is_some_and(Turn::is_inserted))
     }
 }
 

@@ -194,15 +194,17 @@ impl Connection<Client> {
             TurnReject::Full => CommandError::Full { what: "overlap" },
             TurnReject::Busy | TurnReject::NoSuchFrame => Misuse::TurnInProgress.into(),
         })?;
-        let mut opened = match started {
+        let opened = match started {
             // It waits here, unsent, so that a cancel of the one before cannot hit it.
             TurnOutput::Wait => Turn::new(session, 0, Some(params)),
             _ => Turn::new(session, self.send_prompt(session, turn, &params)?, None),
         };
         self.next_turn();
-        self.spare(session, &mut opened);
         if let Some(session) = self.sessions.get_mut(session) {
             session.turns = turns;
+        }
+        if started != TurnOutput::Wait {
+            self.work_sent(session, turn);
         }
         self.turns.insert(turn, opened);
         Ok(turn)

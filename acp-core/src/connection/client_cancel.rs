@@ -6,7 +6,7 @@ use super::{Connection, client::meta_member, recording::note, turns::Turn};
 use crate::{
     action::{CancelCause, Cancellation, ClientAction, Outcome, Settlement},
     error::{CommandError, Misuse},
-    machine::{Asked, CancelKind, CancelScope, Cancelled, TurnInput, TurnOutput},
+    machine::{Asked, CancelKind, CancelScope, Cancelled, TurnInput, TurnOutput, WorkInput},
     outbox::Tag,
     role::Client,
     ticket::{FrameId, IncomingKey, RequestKey, SessionKey, TurnKey},
@@ -191,7 +191,7 @@ impl Connection<Client> {
             let cancelling = self.sessions.get(session).is_some_and(|session| session.turns.is_cancelling());
             if let Some(turn) = self.turns.get_mut(&key).filter(|_| !cancelling) {
                 turn.cause = None;
-                self.spare_none(session);
+                self.step_work(session, WorkInput::Uncancel);
             }
             self.tell(ClientAction::CancelUndelivered { turn: key, stop: unsent.stop, steer: unsent.steer });
         }

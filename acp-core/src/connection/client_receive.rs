@@ -15,7 +15,7 @@ use super::{
 use crate::{
     action::{ClientAction, Common, Decision, Delivery, Origin, Outcome, Settlement},
     error::{CloseReason, CommandError, Violation},
-    machine::{Broken, CancelKind, Ended, HandshakeInput, Machine, TurnInput, TurnOutput},
+    machine::{Broken, CancelKind, Ended, HandshakeInput, Machine, TurnInput, TurnOutput, WorkInput},
     outbox::Tag,
     role::{Client, Side},
     ticket::{FrameId, IncomingKey, SessionKey, Ticket, TurnKey},
@@ -262,11 +262,9 @@ impl Connection<Client> {
         if self.sessions.get(session).is_some_and(|session| session.turns.has_unsent_cancel())
             && self.outbox.withdraw(|tag| matches!(tag, Tag::Cancel { turn: of, .. } if *of == turn))
         {
-            self.spare_none(session);
+            self.step_work(session, WorkInput::Uncancel);
         }
-        if self.speaks_v2() && !retired.is_inserted() {
-            self.spare_no_longer(session);
-        }
+        self.step_work(session, WorkInput::End { turn: turn.0, done: false });
         let cancelled = retired.cause.is_some();
         let (settlement, outcome) = settle(cancelled, retired.is_inserted(), outcome);
         let failed = settlement == Settlement::Failed;
@@ -293,9 +291,9 @@ impl Connection<Client> {
         match self.send_prompt(session, turn, &params) {
             Ok(request) => {
                 if let Some(turn) = self.turns.get_mut(&turn) {
-                    // What was cancelled before it is over.
-                    (turn.request, turn.spared) = (request, false);
+                    turn.request = request;
                 }
+                self.work_sent(session, turn);
                 // A line that waits to take its place cuts it short as it did the one before.
                 let next = self.waiting_prompts(session).next().and_then(|next| self.turns.get(&next));
                 if next.is_some_and(|next| next.steers) {

@@ -7,7 +7,7 @@ use super::{Connection, recording::note, turns::Turn};
 use crate::{
     action::{CancelCause, ClientAction, Origin, Outcome},
     error::{CommandError, Misuse},
-    machine::{Foreground, ForegroundOutput, Machine, TurnInput},
+    machine::{Foreground, Machine, TurnInput, Work, WorkInput, WorkOutput},
     role::Client,
     session::Stage,
     ticket::{IncomingKey, SessionKey, TurnKey},
@@ -24,7 +24,7 @@ use crate::{
 /// What a client keeps of a session in version 2.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Watched {
-    foreground: Foreground,
+    work: Work,
     /// Whether work was said to go on in the background.
     background: bool,
     /// Whether the history was told to its end, before the session was answered.
@@ -74,7 +74,7 @@ impl Connection<Client> {
     #[must_use]
     pub fn foreground(&self, session: SessionKey) -> Foreground {
         match self.role.watched.get(&session) {
-            Some(watched) => watched.foreground,
+            Some(watched) => watched.work.foreground(),
             None if !self.speaks_v2() && self.running_turn(session).is_some() => Foreground::Running,
             None => Foreground::Idle,
         }
@@ -115,30 +115,24 @@ impl Connection<Client> {
                 if let Some(background) = seen.background {
                     watched.background = background;
                 }
-                let Ok(output) = watched.foreground.step(state(&seen.state));
-                if output == ForegroundOutput::Completed {
-                    self.complete(session, seen, update);
+                let Ok(output) = watched.work.step(WorkInput::Report(state(&seen.state)));
+                if let WorkOutput::Completed(over) = output {
+                    self.complete(&over, seen, &update);
                 }
             }
         }
     }
 
-    /// The foreground came to rest: what was inserted before is over, in order, up to what was sent after a cancel that
-    /// this confirms.
-    fn complete(&mut self, session: SessionKey, seen: StateSeen, update: Payload) {
+    /// The foreground came to rest, and the work of these is over.
+    fn complete(&mut self, over: &[u64], seen: StateSeen, update: &Payload) {
         let outcome = match seen {
             StateSeen { stop: Some(StopReason::Error), error, .. } => Outcome::Error(
                 error.unwrap_or_else(|| ErrorObject::new(code::INTERNAL_ERROR, "the agent's work ended with an error")),
             ),
-            _ => Outcome::Result(update),
+            _ => Outcome::Result(update.clone()),
         };
-        let Some(known) = self.sessions.get(session) else { return };
-        let live: Vec<TurnKey> = known.turns.running().into_iter().chain(known.turns.queued()).map(TurnKey).collect();
-        let covered = |turn: &&TurnKey| self.turns.get(turn).is_some_and(|turn| turn.is_inserted() && !turn.spared);
-        let over: Vec<TurnKey> = live.iter().take_while(covered).copied().collect();
-        self.spare_none(session);
         for turn in over {
-            self.prompt_resolved(turn, outcome.clone());
+            self.prompt_resolved(TurnKey(*turn), outcome.clone());
         }
     }
 
@@ -164,6 +158,7 @@ impl Connection<Client> {
         let Some(of) = self.turns.get_mut(&turn) else { return };
         of.message = Some(message.clone().unwrap_or_default());
         let session = of.session;
+        self.step_work(session, WorkInput::Insert { turn: turn.0, cancelled: false });
         self.tell(ClientAction::PromptInserted { session, turn, message });
         if self.sessions.get(session).is_none() {
             // The answer may follow that to `session/close`, which is the end of the work.
@@ -180,25 +175,19 @@ impl Connection<Client> {
         }
     }
 
-    /// A prompt that is sent while a cancel is under way is not covered by it.
-    pub(super) fn spare(&mut self, session: SessionKey, turn: &mut Turn) {
-        turn.spared = self.speaks_v2() && self.sessions.get(session).is_some_and(|known| known.turns.is_cancelling());
-    }
-
-    /// A cancelled prompt was not inserted. If no work goes on, there is none whose end would confirm the cancel: what was
-    /// sent after it ends with the next.
-    pub(super) fn spare_no_longer(&mut self, session: SessionKey) {
-        let idle = self.role.watched.get(&session).is_none_or(|watched| watched.foreground.is_idle());
-        let covered = |turn: &Turn| turn.session == session && turn.is_inserted() && !turn.spared;
-        if idle && !self.turns.values().any(covered) {
-            self.spare_none(session);
+    /// A prompt was sent. One that is sent while a cancel is under way is not covered by it.
+    pub(super) fn work_sent(&mut self, session: SessionKey, turn: TurnKey) {
+        if let Some(known) = self.sessions.get(session).filter(|_| self.speaks_v2()) {
+            let behind_cancel = known.turns.is_cancelling();
+            self.role.watched.entry(session).or_default();
+            self.step_work(session, WorkInput::Prompt { turn: turn.0, behind_cancel });
         }
     }
 
-    /// No cancel is under way that something in this session was sent after.
-    pub(super) fn spare_none(&mut self, session: SessionKey) {
-        for turn in self.turns.values_mut().filter(|turn| turn.session == session) {
-            turn.spared = false;
+    /// One input of the machine of a session's work, from which nothing follows here. Version 1 has none.
+    pub(super) fn step_work(&mut self, session: SessionKey, input: WorkInput) {
+        if let Some(watched) = self.role.watched.get_mut(&session) {
+            let Ok(_) = watched.work.step(input);
         }
     }
 

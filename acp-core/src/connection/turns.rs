@@ -41,8 +41,6 @@ pub struct Turn {
     pub(super) sent: SmallVec<[(FrameId, CancelKind); 2]>,
     /// Client: whether it waits to take the place of a turn that is cut short for it.
     pub(super) steers: bool,
-    /// Client, version 2: whether it was sent after a cancel that is not confirmed yet, which does not cover it.
-    pub(super) spared: bool,
 }
 
 /// A prompt on its way into a session.
@@ -70,7 +68,6 @@ impl Turn {
             transcript: Transcript::default(),
             sent,
             steers: false,
-            spared: false,
         }
     }
 

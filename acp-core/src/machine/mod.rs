@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | [`Handshake`] | idle, offered, agreed, failed | what is admitted before and after the version is agreed |
 //! | [`Foreground`] | idle, running, requires action, unknown | which snapshot of a session's state completes its work |
+//! | [`Work`] | prompts waiting or inserted, and the foreground | which prompts are over when a session comes to rest |
 //! | [`Outgoing`] | our open ids, in sequence | whether an answer resolves, is stale, or was never asked for |
 //! | [`Incoming`] | the peer's open ids | duplicates, the limit, who still waits for an answer |
 //! | [`Cancel`] | per kind: unasked, pending, sent | when a cancel is written, joined, or has to be asked again |
@@ -29,6 +30,7 @@ mod setup;
 pub mod shutdown;
 mod transcript;
 mod turn;
+mod work;
 
 pub use cancel::{Asked, Cancel, CancelInput, CancelKind, CancelOutput, CancelReject, Unsent};
 pub use foreground::{Foreground, ForegroundOutput};
@@ -40,6 +42,7 @@ pub use setup::{OutOfStep, Setup, SetupInput, SetupOutput, Way, way};
 pub use shutdown::Shutdown;
 pub use transcript::{Transcript, TranscriptInput};
 pub use turn::{Broken, CancelScope, Cancelled, Ended, Overlap, TurnInput, TurnOutput, TurnReject, Turns};
+pub use work::{Work, WorkInput, WorkOutput};
 
 /// A pure state machine.
 ///
