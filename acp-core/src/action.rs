@@ -302,7 +302,8 @@ pub enum CancelCause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Origin {
-    /// History, before `session/load` or `session/resume` was answered; in version 2 until `replay_complete`.
+    /// History, before `session/load` was answered; in version 2 before `session/resume` was that asks for it, and until
+    /// `replay_complete`.
     Replay,
     /// The turn that runs.
     Turn(TurnKey),

@@ -38,8 +38,8 @@ pub(super) enum Purpose {
     Plain,
     /// The version agreement.
     Initialize,
-    /// A session. `fresh`: it was made for this request, and goes if it fails.
-    Open { fresh: bool },
+    /// A session. `fresh`: it was made for this request, and goes if it fails. `history`: it tells what it was, first.
+    Open { fresh: bool, history: bool },
     /// The end of a session.
     Close,
     /// The end of a turn of ours.
@@ -129,7 +129,7 @@ impl<R: Role> Connection<R> {
             Method::Initialize | Method::SessionPrompt => Err(Misuse::HasItsOwnCommand.into()),
             Method::SessionNew | Method::SessionFork => {
                 self.check_session_room()?;
-                self.send_call(&method, params.as_ref(), Purpose::Open { fresh: true }, None, timeout)
+                self.send_call(&method, params.as_ref(), Purpose::Open { fresh: true, history: false }, None, timeout)
             }
             Method::SessionLoad | Method::SessionResume => self.open_known(&method, params.as_ref(), timeout),
             Method::SessionClose => {
@@ -264,7 +264,7 @@ impl<R: Role> Connection<R> {
                     turn.calls.retain(|call| *call != id);
                 }
             }
-            Purpose::Open { fresh } => session = self.opened(call, fresh, &mut outcome),
+            Purpose::Open { fresh, .. } => session = self.opened(call, fresh, &mut outcome),
             Purpose::Close => match (session, &outcome) {
                 (Some(closed), Outcome::Result(_)) => self.forget_session(closed),
                 (Some(kept), _) => self.reopen(kept),

@@ -3,7 +3,12 @@
 
 use alloc::{boxed::Box, collections::BTreeSet, vec::Vec};
 
-use super::{Connection, recording::note, turns::Turn};
+use super::{
+    Connection,
+    call::{Call, Purpose},
+    recording::note,
+    turns::Turn,
+};
 use crate::{
     action::{CancelCause, ClientAction, Origin, Outcome},
     error::{CommandError, Misuse},
@@ -95,7 +100,10 @@ impl Connection<Client> {
 
     /// Whether what a session that is being opened tells is its history.
     pub(super) fn is_replaying(&self, session: SessionKey) -> bool {
+        let history =
+            |call: &Call| call.session == Some(session) && matches!(call.purpose, Purpose::Open { history: true, .. });
         self.sessions.get(session).is_some_and(|session| session.stage == Stage::Opening)
+            && self.outgoing.iter().any(|(_, call)| history(call))
             && !self.role.watched.get(&session).is_some_and(|watched| watched.replayed)
     }
 

@@ -12,7 +12,10 @@ use crate::{
     session::Stage,
     ticket::{RequestKey, Scope, SessionKey},
     timers::Cause,
-    wire::{MethodName, Payload, dialect::v1},
+    wire::{
+        Method, MethodName, Payload,
+        dialect::{v1, v2},
+    },
 };
 
 impl<R: Role> Connection<R> {
@@ -58,7 +61,10 @@ impl<R: Role> Connection<R> {
         };
         let fresh = known.is_none();
         let place = Some((session, Scope::Session(session)));
-        let sent = self.send_call(method, params, Purpose::Open { fresh }, place, timeout)?;
+        // One that cannot be read may be any.
+        let resumes = method.known() == Some(Method::SessionResume);
+        let history = !resumes || params.is_some_and(|params| v2::replay_from(params) != Ok(v2::Replay::No));
+        let sent = self.send_call(method, params, Purpose::Open { fresh, history }, place, timeout)?;
         // Only now: a refused command leaves nothing behind, not even in the numbers of the keys.
         self.sessions.intern(&id, Stage::Opening);
         if let Some(session) = self.sessions.get_mut(session) {

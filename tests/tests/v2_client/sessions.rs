@@ -73,6 +73,15 @@ fn what_comes_before_the_end_of_the_replay_is_history_and_what_comes_after_it_is
 }
 
 #[test]
+fn what_comes_before_the_answer_to_a_resume_without_history_is_no_history() {
+    let mut client = fresh();
+    open(&mut client, true);
+    client.chunk("s1", "now");
+    client.result(2, json!({}));
+    assert_eq!(client.heard(), ["update s1 OutOfTurn: now", "resolved 2 s1 Result"]);
+}
+
+#[test]
 fn the_end_of_a_replay_that_nobody_asked_for_means_nothing_for_the_next() {
     let mut client = fresh();
     open(&mut client, true);
