@@ -9,8 +9,8 @@
 //! under any executor. It is tested under async-std and under smol. async-std itself is discontinued (RUSTSEC-2025-0052):
 //! for something new, take smol.
 //!
-//! Child processes are the feature `process`, which is on by default: switch it off where nothing is started, for one in an
-//! agent that has no MCP servers.
+//! Child processes are the feature `process`, which is on by default: switch it off where nothing is started, for example
+//! in an agent without MCP servers.
 //!
 //! # An agent
 //!
@@ -131,6 +131,7 @@
 //! # Ok(())
 //! # }
 //! ```
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod driver;
 mod handle;
@@ -216,3 +217,8 @@ fn connect<R: Role>(
     let actions = Actions { shared: shared.clone(), taken: 0 };
     Ok((handle, actions, driver::drive(driver::Finish(shared), reader, writer)))
 }
+
+/// What the README shows is compiled as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

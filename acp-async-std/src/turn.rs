@@ -82,7 +82,7 @@ impl Turn {
     ///
     /// # Errors
     ///
-    /// [`CommandError`]: nothing was sent; for one, the client did not offer it.
+    /// [`CommandError`]: nothing was sent, for example because the client did not offer it.
     pub async fn ask(
         &self,
         method: &str,

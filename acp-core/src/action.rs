@@ -1,5 +1,6 @@
 //! What the host is told, in the order of the wire. A client cannot be told what only an agent is told.
 
+mod outcome;
 mod permission;
 
 use alloc::boxed::Box;
@@ -14,6 +15,7 @@ use crate::{
     wire::{ErrorObject, Method, MethodName, Payload, StopReason, code},
 };
 
+pub use outcome::NoResult;
 pub use permission::{Decision, Offer, PermissionOption};
 
 /// What either end is told.
@@ -341,7 +343,7 @@ pub enum Settlement {
     Closed,
 }
 
-/// What became of an answer.
+/// What became of an answer, or of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Delivery {

@@ -164,13 +164,13 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// The defaults of a client.
+    /// The defaults of a client: a second prompt in a session is refused.
     #[must_use]
     pub fn client() -> Self {
         Self::with_overlap(Overlap::Refuse)
     }
 
-    /// The defaults of an agent.
+    /// The defaults of an agent: up to 128 prompts wait in each session.
     #[must_use]
     pub fn agent() -> Self {
         Self::with_overlap(Overlap::Queue(128))

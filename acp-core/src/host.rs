@@ -1,4 +1,4 @@
-//! What an adapter looks at in an action before it hands it on: the same for every adapter, so it stands here.
+//! What an adapter looks at in an action before it hands it on. It is the same for every adapter, so it is here.
 
 use crate::{
     action::{AgentAction, ClientAction, Common, Outcome, Resolved, Settlement},

@@ -1,11 +1,17 @@
 //! The Agent Client Protocol (ACP) as sans-io state machines: bytes and time go in; **frames, timers and actions** come
 //! out. There is no socket, clock, thread, lock, waker or callback in here.
 //!
-//! A [`Connection`] is one end. What is around it is yours: a runtime, a plain loop, a simulator. Here is one whole loop,
-//! for an agent that answers every prompt with one line:
+//! A [`Connection`] is one end. What is around it is yours: a runtime, a plain loop, a simulator. With tokio, async-std
+//! or smol, take `acp-tokio` or `acp-async-std`, which have written the loop for you. The [`guide`] has a page for each
+//! reader; this page goes through the whole once.
+//!
+//! # The loop
+//!
+//! Here is one whole loop, for an agent that answers every prompt with one line:
 //!
 //! ```
-//! use acp_core::{Agent, AgentAction, Config, Connection, Payload, Timestamp, TurnEnd, wire::StopReason};
+//! use acp_core::{Agent, AgentAction, Config, Connection, Payload, Timestamp, TurnEnd};
+//! use acp_core::wire::{StopReason, UpdateKind};
 //!
 //! fn act(agent: &mut Connection<Agent>, now: Timestamp) -> Result<(), Box<dyn std::error::Error>> {
 //!     while let Some(action) = agent.poll_action() {
@@ -18,11 +24,7 @@
 //!                 agent.accept_session(ticket, &Payload::try_from(id)?, now)?;
 //!             }
 //!             AgentAction::Prompt { ticket, .. } => {
-//!                 let update = serde_json::json!({
-//!                     "sessionUpdate": "agent_message_chunk",
-//!                     "content": { "type": "text", "text": "Hello." },
-//!                 });
-//!                 agent.update(&ticket, &Payload::try_from(update)?, now)?;
+//!                 agent.say(&ticket, &UpdateKind::AgentMessageChunk, "Hello.", now)?;
 //!                 agent.end_turn(ticket, &TurnEnd::Stop(StopReason::EndTurn), now);
 //!             }
 //!             // Whatever else is owed is answered, too.
@@ -58,6 +60,15 @@
 //! # }
 //! ```
 //!
+//! Four kinds of methods are all there is. *Inputs*, `handle_*`, take what happened. *Outputs*, `poll_*`, tell what to
+//! do, and do not depend on each other. *Commands*, such as [`update`](Connection::update) and
+//! [`prompt`](Connection::prompt), are what you want. *Gauges*, such as [`wants_input`](Connection::wants_input), tell
+//! how things are, and change nothing.
+//!
+//! What you are told is an [`AgentAction`] or a [`ClientAction`], in the order of the wire. If it carries a *ticket*,
+//! you owe an answer, and answering takes the ticket; [`decline`](Connection::decline) gives the answer that any action
+//! you do not handle is owed. *Keys* name sessions, turns and requests. They are `Copy`, and never ids of the wire.
+//!
 //! # The contract
 //!
 //! - **Inputs cannot fail.** What the peer does wrong is an action to look at; the end is one [`Common::Closed`], told
@@ -65,15 +76,53 @@
 //! - **Obligations are never refused.** Answers, cancels and closing always find room; only what one sends of one's own
 //!   accord can meet [`CommandError::Full`].
 //! - **Every request resolves exactly once**, in both directions, whatever happens.
-//! - **Races are values, misuse is an error**, and a refused command changed nothing.
+//! - **Races are values, misuse is an error**, and a refused command changed nothing. "Already over" is a
+//!   [`Delivery::TooLate`] or a [`Cancellation::Moot`]; a [`Misuse`] is found by reading your code.
 //! - **Deterministic.** The same inputs give the same outputs, byte for byte; how the input was cut never matters.
 //! - **Bounded.** Every table and queue has its limit in [`Limits`], with what happens there.
 //!
+//! # The machines
+//!
+//! The rules are in [`machine`]: pure state machines that know neither bytes nor roles; [`wire`] knows bytes and
+//! no rules; [`Connection`] translates between the two. A machine steps from one state to the next, or refuses and
+//! stays as it was. Each is tested with every input in every state, and both ends together in every order of what may
+//! happen. They are public, so that you can explore your own code together with them.
+//!
+//! # Cancel
+//!
+//! A cancel covers the prompts that arrived before it, in the order of the wire, and nothing else. At the client it is
+//! a *Stop*, which is bounded in time, or a *Steer*, which makes room for another prompt ([`CancelKind`]). At the agent
+//! it has two phases: the turn's own work is aborted, then its requests to the client resolve as cancelled. The prompt
+//! is answered `cancelled` exactly once, after the last update, whatever the host says, and even if the host says
+//! nothing. [`guide::cancel`] has the order of events.
+//!
+//! # Limits
+//!
+//! One [`Config`] holds every policy, one [`Limits`] every bound, each with its default and the reason for it. At a
+//! limit there are three answers: your own command gets an error and nothing has changed; the peer's request is
+//! answered with an error; or, if the peer only sends noise, the connection closes. A line that is too long is skipped
+//! in bounded memory and settles only the request that it belongs to. If your host falls behind,
+//! [`wants_input`](Connection::wants_input) turns false; if the peer does, what you send of your own accord is refused,
+//! while answers keep a reserve.
+//!
+//! # Embedding
+//!
+//! Wait for input, room, a command, or [`poll_timeout`](Connection::poll_timeout); feed what happened; act; write; and
+//! leave when [`is_closed`](Connection::is_closed) and nothing is left to write. [`guide::embedding`] has the loop for
+//! partial reads and writes, for message transports, and what an adapter needs ([`Desk`]). [`guide::porting`] is about
+//! targets without std.
+//!
+//! # Testing your glue
+//!
+//! A connection is a value and time is an argument, so two ends in one test, and 30 s in no time, are a few lines:
+//! [`guide::testing`]. [`record`](Connection::record) a connection and [`replay`] it; [`fork`](Connection::fork) it to
+//! try every order.
+//!
 //! # Versions
 //!
-//! Version 1 of the protocol is the default. Version 2, a preview, is spoken where [`Config::versions`] names it: a client
-//! asks for the newest it has and goes on in an older one, an agent serves each client as it asked. The machines are the
-//! same, and so is what a host does:
+//! Version 1 of the protocol is the default. Version 2, a preview, is spoken where [`Config::versions`] names it: a
+//! client asks for the newest it has and goes on in an older one, an agent serves each client as it asked. The machines
+//! are the same, and so is what a host does:
 //!
 //! | | version 1 | version 2 |
 //! |---|---|---|
@@ -88,10 +137,8 @@
 //!
 //! Payloads are each version's own, `initialize` first of all. What the agreed version does not have is refused as
 //! [`CommandError::Unsupported`].
-//!
-//! The rules stand in [`machine`], as pure state machines that know neither bytes nor roles; [`wire`] knows bytes and no
-//! rules; [`Connection`] translates between the two.
 #![no_std]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 extern crate alloc;
 #[cfg(test)]
@@ -102,6 +149,7 @@ pub mod config;
 mod connection;
 mod desk;
 pub mod error;
+pub mod guide;
 mod host;
 pub mod machine;
 mod outbox;
@@ -116,7 +164,7 @@ mod timers;
 pub mod wire;
 
 pub use action::{
-    AgentAction, CancelCause, Cancellation, ClientAction, Common, Decision, Delivery, Offer, Origin, Outcome,
+    AgentAction, CancelCause, Cancellation, ClientAction, Common, Decision, Delivery, NoResult, Offer, Origin, Outcome,
     PermissionOption, Resolved, Settlement, TurnEnd,
 };
 pub use config::{Batches, Config, ConfigError, Limits};
@@ -134,3 +182,8 @@ pub use ticket::{
 pub use time::Timestamp;
 pub use timers::{Cause, Deadline};
 pub use wire::{ErrorObject, Payload};
+
+/// What the README shows is compiled as it stands there.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -173,7 +173,7 @@ impl Outbox {
         Some((Frame { id, line }, tag))
     }
 
-    /// Takes back the frames of this tag that were not handed out. Answers whether there were any.
+    /// Takes back the frames of this tag that were not handed out. Returns whether there were any.
     pub(crate) fn withdraw(&mut self, unwanted: impl Fn(&Tag) -> bool) -> bool {
         let before = self.queue.len();
         let bytes = &mut self.bytes;

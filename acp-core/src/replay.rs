@@ -111,8 +111,10 @@ pub fn replay(recording: &str) -> Result<Replayed, ReplayError> {
     Ok(Replayed { side, calls, torn })
 }
 
-/// Calls what a recording says on a fresh connection, and gives the recording of that: the same calls with the outputs of
-/// today. It is how a recording that was written or changed by hand gets its outputs.
+/// Calls what a recording says on a fresh connection, and gives the recording of that.
+///
+/// Those are the same calls with the outputs of today. It is how a recording that was written or changed by hand gets its
+/// outputs.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Names and obligations. A *key* names something and is `Copy`; a *ticket* is the right and the duty to answer it.
+//! Names and obligations. A *key* names something and is `Copy`; a *ticket* is the right, and the duty, to answer.
 //!
 //! Tickets are not `Clone`, and answering consumes them, so nothing is answered twice. The core cannot see one dropped:
 //! [`Connection::abandon`](crate::Connection::abandon) tells it, and the adapters call that from `Drop`. None of these
@@ -140,8 +140,9 @@ impl TurnTicket {
     }
 }
 
-/// Copies tickets, for those who copy a connection with [`Connection::fork`](crate::Connection::fork): a model checker has
-/// to answer in every copy. In one connection the second of two copies is answered
+/// Copies tickets, for those who copy a connection with [`Connection::fork`](crate::Connection::fork).
+///
+/// A model checker has to answer in every copy. In one connection the second of two copies is answered
 /// [`TooLate`](crate::Delivery::TooLate).
 pub trait Fork {
     /// The same right, to be used in a copy of the connection.

@@ -16,27 +16,31 @@ pub struct Deadline {
     pub cause: Cause,
 }
 
-/// What a deadline is for.
+/// What a deadline is for, and what happens when it passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Cause {
-    /// A request of ours is to be answered.
+    /// A request of ours should be answered by now: it resolves as [`Outcome::TimedOut`](crate::Outcome::TimedOut).
     Request(RequestKey),
-    /// A Stop is to be confirmed.
+    /// A Stop should be confirmed by now ([`Config::stop_confirm`](crate::Config::stop_confirm)): the connection ends.
     StopConfirm(TurnKey),
-    /// A cancelled turn is to be ended by its host.
+    /// The host should have ended a cancelled turn by now
+    /// ([`Config::force_cancelled`](crate::Config::force_cancelled)): it is answered `cancelled`.
     ForceCancelled(TurnKey),
-    /// The turns of a closing session are to be over.
+    /// The turns of a closing session should be over by now
+    /// ([`Config::close_session`](crate::Config::close_session)): they are answered in the host's place.
     CloseSession(SessionKey),
-    /// What is owed is to be paid.
+    /// The connection is ending, and the time for it ([`Config::drain`](crate::Config::drain)) is up: what is still owed is
+    /// answered in the host's place; if that was done before, what the peer does not read is dropped.
     Drain,
-    /// Something is to happen.
+    /// Nothing has happened for [`Config::idle`](crate::Config::idle): the connection closes.
     Idle,
-    /// Something is to arrive.
+    /// Nothing has arrived for [`Config::silence`](crate::Config::silence): the host is told.
     Silence,
-    /// A permission request is to be decided.
+    /// A permission request has been open for [`Config::permission`](crate::Config::permission): the host is told.
     Permission(IncomingKey),
-    /// A request of ours that was to be cancelled is to be over.
+    /// A request of ours that was to be cancelled is still open after
+    /// [`Config::cancel_confirm`](crate::Config::cancel_confirm): the host is told.
     CancelConfirm(RequestKey),
 }
 

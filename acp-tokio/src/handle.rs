@@ -74,7 +74,7 @@ impl<R: Role> Handle<R> {
         })
     }
 
-    /// Answers a request of the peer's.
+    /// Answers a request of the peer's: see [`Connection::respond`].
     pub fn respond(&self, ticket: Ticket, answer: Result<Payload, ErrorObject>) -> Delivery {
         self.with(|conn, now| match conn.respond(ticket, answer, now) {
             Ok(delivery) => delivery,
@@ -143,7 +143,7 @@ impl<R: Role> Handle<R> {
         self.shared.lock().desk.view().is_closed()
     }
 
-    /// The agent's id of a session.
+    /// The agent's id of a session: see [`Connection::session_id`].
     #[must_use]
     pub fn session_id(&self, session: SessionKey) -> Option<String> {
         self.shared.lock().desk.view().session_id(session).map(str::to_owned)
@@ -246,7 +246,7 @@ impl Handle<Agent> {
         self.with(|conn, now| conn.accept_session(ticket, result, now))
     }
 
-    /// Refuses to open a session.
+    /// Refuses to open a session: see [`Connection::reject_session`].
     pub fn reject_session(&self, ticket: SessionTicket, error: &ErrorObject) -> Delivery {
         self.with(|conn, now| conn.reject_session(ticket, error, now))
     }
@@ -281,9 +281,10 @@ impl Handle<Agent> {
     }
 }
 
-/// Everything the host is told, in the order of the wire. One task takes it; when it falls behind by
-/// [`Limits::actions`](acp_core::Limits::actions), the driver stops reading. Dropped, it leaves nobody waiting: whatever
-/// is told from then on is declined.
+/// Everything the host is told, in the order of the wire.
+///
+/// One task takes it; when it falls behind by [`Limits::actions`](acp_core::Limits::actions), the driver stops reading.
+/// Dropped, it leaves nobody waiting: whatever is told from then on is declined.
 #[derive(Debug)]
 pub struct Actions<R: Role> {
     pub(crate) shared: Arc<Shared<R>>,

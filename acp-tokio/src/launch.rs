@@ -28,8 +28,10 @@ pub fn launch(
     launch_through(command, config, grace, |pipes| (pipes.stdout, pipes.stdin))
 }
 
-/// The same, with something of yours between the connection and the pipes: `through` takes what the agent writes and what
-/// it reads, and gives what the connection uses in their place. Dropping that must drop the pipes.
+/// Starts an agent and connects to it, with something of yours between the connection and the pipes.
+///
+/// `through` takes what the agent writes and what it reads, and gives what the connection uses instead. Dropping that must
+/// drop the pipes.
 ///
 /// # Errors
 ///

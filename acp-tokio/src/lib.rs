@@ -1,12 +1,12 @@
-//! The tokio adapter of [`acp_core`]: a driver, a handle, the agent's stdio, and child processes.
+#![cfg_attr(any(feature = "process", not(doctest)), doc = include_str!("../README.md"))]
+//!
+//! # How it works
 //!
 //! [`client`] and [`agent`] take any stream and give three things: a [`Handle`] for commands, the [`Actions`] that the
 //! host is told, and the driver, a future that you spawn or poll. Nothing is spawned behind your back, nothing needs a
 //! `LocalSet`, and all futures are `Send`. The rules are the core's: this crate moves bytes, watches the clock and wakes
-//! whoever waits.
-//!
-//! Child processes are the feature `process`, which is on by default: switch it off where nothing is started, for one in an
-//! agent that has no MCP servers.
+//! whoever waits: [`acp_core::guide`] tells what to do with them.
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod driver;
 mod handle;
@@ -90,8 +90,3 @@ fn connect<R: Role>(
     let actions = Actions { shared: shared.clone() };
     Ok((handle, actions, driver::drive(driver::Finish(shared), reader, writer)))
 }
-
-/// The programs of the README are compiled as they stand there.
-#[cfg(all(doctest, feature = "process"))]
-#[doc = include_str!("../../README.md")]
-struct Readme;

@@ -1,9 +1,9 @@
 //! The client's end of the stdio transport: an agent as a child process that leaves nothing behind.
 //!
 //! The child leads a process group of its own, and whatever ends the child ends the group: `npx` and its like are
-//! wrappers, and to kill only those leaves the real agent running (field bug PROC-04). Its stderr is always drained, for
-//! a full pipe stops the child for good (PROC-11). It is asked to go before it is made to: [`AgentProcess::shutdown`]
-//! follows `acp_core::machine::shutdown`.
+//! wrappers, and to kill only those leaves the real agent running. Its stderr is always drained, for a full pipe stops the
+//! child for good. It is asked to go before it is made to: [`AgentProcess::shutdown`] follows
+//! `acp_core::machine::shutdown`.
 //!
 //! A program is named by [`command()`] and its arguments, or by a [`command_line`]. What a session of an agent starts in
 //! its turn, MCP servers above all, is given to that session by [`Handle::keep`](crate::Handle::keep), and ends with it.

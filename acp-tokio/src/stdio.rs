@@ -2,7 +2,7 @@
 //!
 //! One stray `println!`, or one child that inherits stdin and reads from it, breaks a connection for good. So [`stdio`]
 //! moves the protocol's descriptors away before anything else runs: what used to be fd 0 and 1 lives on at private,
-//! close-on-exec numbers, fd 0 becomes `/dev/null` and fd 1 a copy of stderr. (Field bugs PROC-10 and PROC-19.)
+//! close-on-exec numbers, fd 0 becomes `/dev/null` and fd 1 a copy of stderr.
 //!
 //! What is behind a descriptor decides how it is read and written. Pipes and sockets go to tokio's reactor. Files,
 //! terminals and other devices cannot: they are shared with whoever started us (a shell, say), who would be surprised by

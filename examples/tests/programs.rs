@@ -35,6 +35,16 @@ fn the_small_programs_understand_each_other() {
 }
 
 #[test]
+#[cfg(unix)]
+fn the_small_client_says_why_there_is_no_agent() {
+    let said = run(env!("CARGO_BIN_EXE_client_small"), &["sh", "-c", "echo 'no key is set' >&2; exit 1"]);
+    let why = String::from_utf8_lossy(&said.stderr);
+    assert!(!said.status.success());
+    assert!(why.starts_with("no key is set\n"), "{why}");
+    assert!(why.contains("the connection ended before the peer answered (the peer ended the stream)"), "{why}");
+}
+
+#[test]
 fn events_come_in_the_order_of_the_wire() {
     let said = run(DRIVE, &["--prompt", "echo é", "--prompt", "error 1234", "--", AGENT]);
     let events = lines(&said);

@@ -1,19 +1,27 @@
-//! The README shows the two smallest programs as they are, copied by hand and compared here; and it names all of them.
+//! The README, and that of the tokio adapter, show the two smallest programs as they are, copied by hand and compared here;
+//! and the README names all programs.
 
 const README: &str = include_str!("../../README.md");
+const OF_TOKIO: &str = include_str!("../../acp-tokio/README.md");
 
 fn shown(source: &str) -> bool {
-    README.contains(&format!("```rust,no_run\n{}\n```", source.trim_end()))
+    [README, OF_TOKIO].iter().all(|readme| readme.contains(&format!("```rust,no_run\n{}\n```", source.trim_end())))
 }
 
 #[test]
-fn the_readme_shows_the_smallest_agent_as_it_is() {
-    assert!(shown(include_str!("../src/bin/agent_small.rs")), "copy examples/src/bin/agent_small.rs into the README");
+fn the_readmes_show_the_smallest_agent_as_it_is() {
+    assert!(
+        shown(include_str!("../src/bin/agent_small.rs")),
+        "copy examples/src/bin/agent_small.rs into README.md and acp-tokio/README.md"
+    );
 }
 
 #[test]
-fn the_readme_shows_the_smallest_client_as_it_is() {
-    assert!(shown(include_str!("../src/bin/client_small.rs")), "copy examples/src/bin/client_small.rs into the README");
+fn the_readmes_show_the_smallest_client_as_it_is() {
+    assert!(
+        shown(include_str!("../src/bin/client_small.rs")),
+        "copy examples/src/bin/client_small.rs into README.md and acp-tokio/README.md"
+    );
 }
 
 #[test]

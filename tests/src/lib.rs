@@ -5,6 +5,8 @@ pub mod bench;
 pub mod client;
 pub mod conform;
 pub mod describe;
+#[cfg(doctest)]
+mod documents;
 pub mod explore;
 pub mod graph;
 pub mod pair;

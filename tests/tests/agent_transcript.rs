@@ -1,5 +1,5 @@
-//! The tool calls of a turn: whoever ends it otherwise than by itself leaves none of them open, on the wire or in the
-//! host's history.
+//! The tool calls of a turn: however it ends, unless by itself, none of them stays open, on the wire or in the host's
+//! history.
 
 use core::time::Duration;
 

@@ -38,6 +38,8 @@ const LAYERS: &[Layer] = &[
     Layer { modules: &["desk", "process"], imports: &[0, 2, 3, 4], crates: None },
     // What reads recordings, and calls a connection as they say.
     Layer { modules: &["replay"], imports: &[0, 1, 2, 3, 4], crates: None },
+    // Pages without items.
+    Layer { modules: &["guide"], imports: &[], crates: Some(&[]) },
 ];
 
 const PACKAGES: &[&str] = &["acp-core", "acp-tokio", "acp-async-std", "examples", "tests"];

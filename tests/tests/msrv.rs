@@ -1,6 +1,6 @@
 //! The `rust-version` of a manifest is a promise. Clippy looks at what a crate calls (`incompatible_msrv`), but nobody looks
-//! at the language it is written in, and no old compiler is at hand to ask. What has come to the language since the oldest
-//! version that is promised is one thing only that slips in unseen: chains of `let`, of Rust 1.88.
+//! at the language it is written in, and no old compiler is at hand to ask. Since the oldest version that is promised, only
+//! one thing has come to the language that slips in unseen: chains of `let`, with Rust 1.88.
 
 #[path = "layering/scan.rs"]
 #[expect(dead_code, reason = "only the tokens are of use here")]

@@ -1,5 +1,5 @@
 //! Recordings: replayed to the same outputs, byte for byte, and still doing the same when their texts are taken out. Every
-//! connection on a bench is recorded and replayed besides (`acp_tests::taped`); here stands what that does not show.
+//! connection on a bench is recorded and replayed besides (`acp_tests::taped`); here is what that does not show.
 
 use core::time::Duration;
 use std::{collections::BTreeSet, fs, path::Path};

@@ -1,4 +1,4 @@
-//! Text of the agent's, on the shortest way to the wire.
+//! The agent's text, by the shortest way to the wire.
 
 use bytes::BytesMut;
 

@@ -137,7 +137,7 @@ impl Connection<Client> {
         self.turns.get(&turn)?.params.as_ref()
     }
 
-    /// Replaces what a waiting prompt says. Answers whether it did: not if the prompt was sent, or is over.
+    /// Replaces what a waiting prompt says. Returns whether it did: not if the prompt was sent, or is over.
     ///
     /// # Errors
     ///

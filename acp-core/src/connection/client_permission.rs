@@ -16,7 +16,8 @@ use crate::{
 };
 
 impl Connection<Client> {
-    /// Decides a permission request.
+    /// Decides a permission request. [`Delivery::AsCancelled`]: the option was not one of those offered, so the answer is
+    /// `cancelled`, and nothing is allowed. [`Delivery::TooLate`]: it was revoked before, and nothing is sent.
     pub fn decide(&mut self, ticket: PermissionTicket, decision: &Decision, now: Timestamp) -> Delivery {
         note!(self, "decide", now, "ticket" = ticket.key, "option" = decision);
         self.advance(now);
@@ -44,7 +45,7 @@ impl Connection<Client> {
     /// Keeps a permission request from being cancelled: an approval of yours is being saved, and its answer is to reach
     /// the agent whatever is cancelled meanwhile. A cancel then only tells you [`Common::CancelRequested`](crate::Common::CancelRequested), once.
     ///
-    /// Answers whether it is yours now. If not, it was answered `cancelled` already: save nothing.
+    /// Returns whether it is yours now. If not, it was answered `cancelled` already: save nothing.
     #[must_use = "a permission that is void must not be saved as given"]
     pub fn commit(&mut self, ticket: &PermissionTicket, now: Timestamp) -> bool {
         note!(self, "commit", now, "ticket" = ticket.key);

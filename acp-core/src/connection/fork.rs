@@ -1,4 +1,4 @@
-//! A copy of a connection, for those who ask what would happen if.
+//! A copy of a connection, to see what would happen if.
 
 use alloc::collections::VecDeque;
 
@@ -6,8 +6,8 @@ use super::{Connection, Role};
 use crate::tape::Tape;
 
 impl<R: Role> Connection<R> {
-    /// A copy, for model checkers and for asking what would happen if. `None` while actions wait to be taken: they hold
-    /// tickets, which are not copied by the way. A copy is not recorded.
+    /// A copy, for model checkers, and to see what would happen if. `None` while actions wait to be taken: they hold
+    /// tickets, which are never copied in passing. A copy is not recorded.
     ///
     /// Keys name the same in both. A ticket answers in the one it is given to; see [`Fork`](crate::ticket::Fork) for a
     /// copy that answers in the other.

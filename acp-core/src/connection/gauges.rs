@@ -20,7 +20,7 @@ impl<R: Role> Connection<R> {
             && self.outbox.bytes() < self.obligation_room()
     }
 
-    /// Bytes that wait to be written.
+    /// Bytes that wait to be written, line breaks included: of frames that were not handed out yet.
     #[must_use]
     pub const fn queued_bytes(&self) -> usize {
         self.outbox.bytes()
@@ -73,25 +73,25 @@ impl<R: Role> Connection<R> {
         self.outgoing.len()
     }
 
-    /// The agent's id of a session.
+    /// The agent's id of a session. `None`: this connection knows no such session, or not any more.
     #[must_use]
     pub fn session_id(&self, session: SessionKey) -> Option<&str> {
         self.sessions.get(session).map(|session| &*session.id)
     }
 
-    /// The key of the session with this id.
+    /// The key of the session with this id. `None`: this connection knows no such session.
     #[must_use]
     pub fn find_session(&self, id: &str) -> Option<SessionKey> {
         self.sessions.find(id)
     }
 
-    /// How many sessions there are.
+    /// How many sessions are known here. A new one counts once its opening is answered.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// The turn that runs in a session.
+    /// The turn that runs in a session, or is being cancelled there. `None`: none does.
     #[must_use]
     pub fn running_turn(&self, session: SessionKey) -> Option<TurnKey> {
         self.sessions.get(session)?.turns.running().map(TurnKey)

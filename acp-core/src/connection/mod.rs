@@ -2,7 +2,7 @@
 //!
 //! The way of the data is one line: bytes → line → envelope → machine → effect → frame or action.
 //!
-//! | file | what stands there |
+//! | file | what is in it |
 //! |---|---|
 //! | `mod` | the contract with an event loop |
 //! | `gauges` | looking at it: what is open, what waits, what was agreed |
@@ -232,7 +232,7 @@ impl<R: Role> Connection<R> {
 
     // ---- out ---------------------------------------------------------------------------------------------------
 
-    /// The next message to write. Handing it out is sending it.
+    /// The next message to write. Handing it out is sending it. `None`: nothing for now.
     pub fn poll_transmit(&mut self) -> Option<Frame> {
         let (frame, tag) = self.outbox.pop()?;
         note!(self, "transmit", self.now, "frame" = frame.id(), "bytes" = Raw(&frame.clone().into_line()));
@@ -244,7 +244,7 @@ impl<R: Role> Connection<R> {
         Some(frame)
     }
 
-    /// The next thing the host is told.
+    /// The next thing the host is told. `None`: nothing for now.
     #[must_use = "an action that is not acted on is lost"]
     pub fn poll_action(&mut self) -> Option<R::Action> {
         let action = self.actions.pop_front()?;

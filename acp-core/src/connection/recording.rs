@@ -24,7 +24,7 @@ impl<R: Role> Connection<R> {
     /// is recorded waits to be taken with [`take_recording`](Self::take_recording), at most `room` bytes of it: if there
     /// is more, the recording ends there, and says so.
     ///
-    /// Answers whether it records: not if anything has happened already, since nobody could follow from there.
+    /// Returns whether it records: not if anything has happened already, since a replay has to begin at the beginning.
     ///
     /// A recording holds every text that came and went. [`redact`](crate::replay::redact) takes the texts out.
     pub fn record(&mut self, room: usize) -> bool {

@@ -33,7 +33,7 @@ impl<E> Happened<E> {
         !written && self.read.is_none() && !self.called
     }
 
-    /// Reads what is there. `attempt` reads into the memory that it is given and answers how many bytes came, none for the
+    /// Reads what is there. `attempt` reads into the memory that it is given and returns how many bytes came, none for the
     /// end of the input.
     pub fn read(&mut self, input: &mut Input, attempt: impl FnOnce(&mut [u8]) -> Poll<Result<usize, E>>) {
         if let Poll::Ready(read) = attempt(input.space()) {
@@ -42,7 +42,7 @@ impl<E> Happened<E> {
     }
 
     /// Writes what is taken at once, and flushes behind it if that is wanted. `attempt` writes the bytes that it is given
-    /// and answers how many were taken, or flushes if there are none.
+    /// and returns how many were taken, or flushes if there are none.
     pub fn write(&mut self, bytes: &[u8], flush: bool, mut attempt: impl FnMut(&[u8]) -> Poll<Result<usize, E>>) {
         loop {
             let rest = bytes.get(self.wrote..).unwrap_or_default();

@@ -18,7 +18,7 @@
 //! | [`Transcript`] | open tool calls of a turn | which still need a last word, in order |
 //! | [`Shutdown`] | running … reaped | which step ends a child process, in which order |
 //!
-//! The graphs of the small ones, drawn from the code, stand in `docs/machines.md` of this crate.
+//! The graphs of the small ones, drawn from the code, are in `docs/machines.md` of this crate.
 
 mod cancel;
 mod foreground;

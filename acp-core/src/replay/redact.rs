@@ -73,9 +73,10 @@ const PLAIN: [&str; 20] = [
     "key",
 ];
 
-/// Takes the texts out of a recording: content, paths, commands, names, messages. Ids, kinds, reasons, methods, numbers and
-/// lengths stay, and what happens stays the same, unless a broken line was read differently for its text; the
-/// outputs are those of a replay of what is left.
+/// Takes the texts out of a recording: content, paths, commands, names, messages.
+///
+/// Ids, kinds, reasons, methods, numbers and lengths stay, and what happens stays the same, unless a broken line was read
+/// differently for its text; the outputs are those of a replay of what is left.
 ///
 /// It goes by the names of members: what somebody has written into an id, or into the name of a member of an extension's
 /// params, stays. Look at what you publish.

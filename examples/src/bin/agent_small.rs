@@ -2,7 +2,10 @@
 
 use core::error::Error;
 
-use acp_core::{AgentAction, Config, Payload, wire::StopReason};
+use acp_core::{
+    AgentAction, Config, Payload,
+    wire::{StopReason, UpdateKind},
+};
 use acp_tokio::Turn;
 use serde_json::json;
 use tokio::time::{Duration, sleep};
@@ -36,11 +39,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn answer(turn: Turn) {
     for word in ["One ", "word ", "at ", "a ", "time."] {
-        let update = json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": word } });
-        let Ok(update) = Payload::try_from(update) else { return };
         tokio::select! {
             () = turn.token().cancelled() => break,
-            _ = turn.update(&update) => sleep(Duration::from_millis(100)).await,
+            _ = turn.say(&UpdateKind::AgentMessageChunk, word) => sleep(Duration::from_millis(100)).await,
         }
     }
     turn.stop(StopReason::EndTurn); // a cancelled turn is answered `cancelled`, whatever is said here

@@ -1,34 +1,42 @@
 //! The smallest client: it runs an agent, prompts it once, and prints what it says. `client_small AGENT [ARGS…]`
 
 use core::error::Error;
-use std::{
-    env,
-    io::{self, Write as _},
-};
+use std::env;
+use std::io::{self, Write as _};
 
-use acp_core::{ClientAction, Config, Decision, Payload, wire::PermissionOptionKind};
-use acp_tokio::{Grace, process};
-use serde_json::{Value, json};
+use acp_core::wire::{PermissionOptionKind, TextChunk};
+use acp_core::{Client, ClientAction, Config, Decision, Payload};
+use acp_tokio::{Actions, Grace, Handle, process};
+use serde_json::json;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut command = process::command(env::args_os().nth(1).ok_or("usage: client_small AGENT [ARGS…]")?);
     command.args(env::args_os().skip(2));
-    let (client, mut actions, running) = acp_tokio::launch(command, Config::client(), Grace::default())?;
+    let (client, actions, running) = acp_tokio::launch(command, Config::client(), Grace::default())?;
     let running = tokio::spawn(running.run());
+    let talked = talk(&client, actions).await;
+    client.close();
+    let ending = running.await??; // the agent is gone, with all it started
+    talked.map_err(|why| {
+        eprint!("{}", ending.stderr); // an agent that dies says why, as a rule
+        format!("{why} ({})", ending.reason).into()
+    })
+}
 
-    client.initialize(&Payload::EMPTY)?.await;
+async fn talk(client: &Handle<Client>, mut actions: Actions<Client>) -> Result<(), Box<dyn Error>> {
+    client.initialize(&Payload::EMPTY)?.await.outcome.into_result()?;
     let place = Payload::try_from(json!({ "cwd": env::current_dir()?, "mcpServers": [] }))?;
     let opened = client.request("session/new", Some(place), None)?.await;
-    let Some(session) = opened.session else { return Err(format!("no session: {:?}", opened.outcome).into()) };
+    let Some(session) = opened.session else { return Err(opened.outcome.to_string().into()) };
     let hello = Payload::try_from(json!([{ "type": "text", "text": "Hello!" }]))?;
-    let turn = client.prompt(session, &hello)?.detach();
+    let turn = client.prompt(session, &hello)?.detach(); // its end is told below
 
     while let Some(action) = actions.next().await {
         match action {
             ClientAction::Update { params, .. } => {
-                let update: Value = params.get()?;
-                print!("{}", update["update"]["content"]["text"].as_str().unwrap_or_default());
+                let chunk = TextChunk::of(&params); // `None`: a tool call, a plan, …
+                print!("{}", chunk.and_then(|chunk| chunk.text()).unwrap_or_default());
                 io::stdout().flush()?;
             }
             ClientAction::PermissionRequested { ticket, offer, .. } => {
@@ -38,11 +46,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
             }
             ClientAction::TurnEnded { turn: ended, settlement, .. } if ended == turn => {
                 println!("\n{settlement:?}");
-                client.close(); // the last action follows, and the agent is ended with all it started
+                break;
             }
             other => drop(client.decline(other)),
         }
     }
-    running.await??;
     Ok(())
 }

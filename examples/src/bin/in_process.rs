@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     Ok(())
 }
 
-/// Hands over what one end wants to write, and its end with it. Answers whether there was anything.
+/// Hands over what one end wants to write, and its end with it. Returns whether there was anything.
 fn pass<A: Role, B: Role>(from: &mut End<A, impl Host<A>>, to: &mut End<B, impl Host<B>>, now: Timestamp) -> bool {
     let mut any = false;
     while let Some(frame) = from.conn.poll_transmit() {

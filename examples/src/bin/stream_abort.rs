@@ -1,6 +1,6 @@
 //! A turn that relays a stream from elsewhere, as a model's answer comes, and drops it the moment it is cancelled.
 //!
-//! The source is a server on 127.0.0.1 that sends words for ever, in the way of server-sent events. The client cancels in
+//! The source is a server on 127.0.0.1 that sends words for ever, in the form of server-sent events. The client cancels in
 //! mid-stream; what counts is how soon the *source* sees its connection end, for until then somebody pays for tokens.
 
 use core::{error::Error, net::SocketAddr, time::Duration};

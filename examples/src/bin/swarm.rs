@@ -1,5 +1,5 @@
-//! Many connections in one process, without a runtime: what one costs that idles, what a session costs, what a turn costs
-//! that waits for a permission, and that nothing is left of any of them. `swarm [CONNECTIONS]`, by default 10 000.
+//! Many connections in one process, without a runtime: what an idle one costs, what a session costs, what a turn costs while
+//! it waits for a permission, and that nothing is left of any of them. `swarm [CONNECTIONS]`, by default 10 000.
 //!
 //! All of them go one step before any goes the next, so that at the top everything is open at once.
 

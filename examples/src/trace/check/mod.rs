@@ -1,5 +1,5 @@
 //! A linter: holds a trace against the rules of version 1, and says for each breach in which line, by whom, and where the
-//! rule stands.
+//! rule is written.
 //!
 //! It is an observer on top of [`acp_core::wire`], not a connection: a connection at one end has no opinion about what its
 //! own host would not let it send, and what it forgives it does not report. An observer sees both directions, but only as
