@@ -99,6 +99,17 @@ pub enum ClientAction {
         /// The id under which the agent tells the user's message. `None`: the agent follows an older draft.
         message: Option<Box<str>>,
     },
+    /// A turn of ours is over, as is told next, and these tool calls of it have no result. A client "SHOULD" show those of a
+    /// cancelled turn as cancelled (ACP v1, Prompt Turn, "Cancellation"); at once, with
+    /// [`Connection::open_tool_calls`](crate::Connection::open_tool_calls).
+    ToolCallsLeftOpen {
+        /// The session.
+        session: SessionKey,
+        /// The turn.
+        turn: TurnKey,
+        /// The calls, oldest first; at most [`Limits::open_tool_calls`](crate::Limits::open_tool_calls).
+        calls: Box<[Box<str>]>,
+    },
     /// A prompt turn of ours is over. Told once for each.
     TurnEnded {
         /// The session.

@@ -48,6 +48,9 @@ pub struct Limits {
     /// Updates held for a session whose opening is not answered yet, each. Default 256. Over it, they are told at once,
     /// flagged as of no known session.
     pub early_updates: usize,
+    /// Client: tool calls of each turn that are known to have no result yet. Default 256. One more is not told as left open
+    /// when the turn is over.
+    pub open_tool_calls: usize,
 }
 
 impl Default for Limits {
@@ -66,6 +69,7 @@ impl Default for Limits {
             idempotency_keys: 128,
             cancellable: 1024,
             early_updates: 256,
+            open_tool_calls: 256,
         }
     }
 }
@@ -233,6 +237,7 @@ impl Config {
             ("limits.idempotency_keys", limits.idempotency_keys),
             ("limits.cancellable", limits.cancellable),
             ("limits.early_updates", limits.early_updates),
+            ("limits.open_tool_calls", limits.open_tool_calls),
         ];
         if let Some((name, _)) = zero.into_iter().find(|(_, value)| *value == 0) {
             return Err(ConfigError::Zero(name));

@@ -168,7 +168,7 @@ pub use action::{
     PermissionOption, Resolved, Settlement, TurnEnd,
 };
 pub use config::{Batches, Config, ConfigError, Limits};
-pub use connection::{Connection, Role, SessionPlan};
+pub use connection::{Connection, OptionValue, Role, SessionPlan};
 pub use desk::{Desk, Happened, Input, Next, PIECE, Round, Wake};
 pub use error::{CloseReason, CommandError, Misuse, Refused, Violation};
 pub use host::{HostAction, TurnSignal};
@@ -181,7 +181,7 @@ pub use ticket::{
 };
 pub use time::Timestamp;
 pub use timers::{Cause, Deadline};
-pub use wire::{ErrorObject, Payload};
+pub use wire::{ErrorObject, Payload, view};
 
 /// What the README shows is compiled as it stands there.
 #[cfg(doctest)]

@@ -1,13 +1,11 @@
 //! The few JSON shapes that these programs write and read: content blocks, updates and errors of ACP v1.
 
-use std::borrow::Cow;
-
 use acp_core::{
     Config, ErrorObject, Payload,
+    view::Prompt,
     wire::{ToolCallStatus, code},
 };
-use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, json};
 
 /// Bytes a line may have in these programs: they are driven with messages of 20 MiB, more than the default allows.
 pub const LINE: usize = 64 << 20;
@@ -87,39 +85,16 @@ pub fn internal(why: impl core::fmt::Display) -> ErrorObject {
 ///
 /// # Errors
 ///
-/// `prompt` is no array of objects, is empty, or has a text block without text.
+/// `prompt` is no array of objects, is empty, or has a block that lacks what its kind needs.
 pub fn prompt_text(params: &Payload) -> Result<String, ErrorObject> {
-    #[derive(Deserialize)]
-    struct Params<'a> {
-        #[serde(borrow)]
-        prompt: Vec<&'a RawValue>,
-    }
-    /// `text` stays unread until it is known to be one: other kinds may have another idea of it.
-    #[derive(Deserialize)]
-    struct Block<'a> {
-        #[serde(borrow)]
-        r#type: Cow<'a, str>,
-        #[serde(borrow, default)]
-        text: Option<&'a RawValue>,
-    }
     let wrong = |why: String| invalid_params(format!("`prompt` must be an array of content blocks: {why}"));
-    let Params { prompt } = params.get().map_err(|why| wrong(why.to_string()))?;
-    if prompt.is_empty() {
+    let prompt: Prompt<'_> = params.view().map_err(|why| wrong(why.to_string()))?;
+    if prompt.content.is_empty() {
         return Err(wrong("it is empty".into()));
     }
     let mut joined = String::new();
-    for (at, raw) in prompt.into_iter().enumerate() {
-        // Serde would read an array as a struct, too.
-        if !raw.get().starts_with('{') {
-            return Err(wrong(format!("block {at} is not an object")));
-        }
-        let block: Block<'_> = serde_json::from_str(raw.get()).map_err(|why| wrong(format!("block {at}: {why}")))?;
-        if block.r#type == "text" {
-            let text = block.text.map_or("null", RawValue::get);
-            let text: Cow<'_, str> =
-                serde_json::from_str(text).map_err(|why| wrong(format!("the text of block {at}: {why}")))?;
-            joined.push_str(&text);
-        }
+    for block in prompt.content.results() {
+        joined.push_str(block.map_err(|why| wrong(format!("block {why}")))?.text().unwrap_or_default());
     }
     Ok(joined)
 }
@@ -135,8 +110,15 @@ mod tests {
             { "type": "text", "text": "echo " }, { "type": "hologram", "text": 7 }, { "type": "text", "text": "é✓" }
         ]);
         assert_eq!(prompt_text(&prompt(mixed)).as_deref(), Ok("echo é✓"));
-        assert_eq!(prompt_text(&prompt(json!([{ "type": "image" }]))).as_deref(), Ok(""));
-        for wrong in [json!([]), json!("x"), json!([["text", "x"]]), json!([{ "type": "text" }]), json!([{}])] {
+        assert_eq!(prompt_text(&prompt(json!([{ "type": "image", "data": "" }]))).as_deref(), Ok(""));
+        for wrong in [
+            json!([]),
+            json!("x"),
+            json!([["text", "x"]]),
+            json!([{ "type": "text" }]),
+            json!([{ "type": "image" }]),
+            json!([{}]),
+        ] {
             assert!(prompt_text(&prompt(wrong.clone())).is_err(), "{wrong}");
         }
         assert!(prompt_text(&Payload::EMPTY).is_err());

@@ -179,6 +179,9 @@ impl ClientBench {
             ClientAction::PromptInserted { turn: of, message, .. } => {
                 format!("{} inserted {}", turn(of), message.as_deref().unwrap_or("-"))
             }
+            ClientAction::ToolCallsLeftOpen { turn: of, calls, .. } => {
+                format!("{} left open: {}", turn(of), calls.join(" "))
+            }
             ClientAction::TurnEnded { turn: of, settlement, outcome, .. } => match outcome {
                 Outcome::Result(_) => format!("{} {settlement:?}", turn(of)),
                 other => format!("{} {settlement:?}, {}", turn(of), outcome_in_words(other)),

@@ -116,6 +116,24 @@ fn more_than_may_be_held_is_told_at_once_as_of_no_session() {
 }
 
 #[test]
+fn no_more_tool_calls_are_known_as_open_than_the_limit_and_a_result_makes_room() {
+    let (mut client, _, turn) = ClientBench::running(config(|config| config.limits.open_tool_calls = 2));
+    let open = |client: &ClientBench| client.conn.open_tool_calls(turn).collect::<Vec<_>>().join(" ");
+    client.tool("s1", "a", "pending");
+    client.tool("s1", "b", "pending");
+    assert_eq!(open(&client), "a b");
+    client.tool("s1", "c", "pending");
+    client.tool("s1", "b", "in_progress");
+    assert_eq!(open(&client), "a b", "one more is not");
+    client.tool("s1", "a", "completed");
+    client.tool("s1", "d", "pending");
+    assert_eq!(open(&client), "b d");
+    client.stops(3, "end_turn");
+    assert_eq!(client.heard()[6..], ["turn 1 left open: b d", "turn 1 Ended(EndTurn)"]);
+    assert_eq!(open(&client), "");
+}
+
+#[test]
 fn an_update_of_a_session_that_is_not_known_is_flagged_and_not_answered() {
     let (mut client, _) = ClientBench::ready(Config::client());
     client.chunk("s77", "hi");

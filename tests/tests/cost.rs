@@ -8,6 +8,7 @@ use std::{
 
 use acp_core::{
     AgentAction, ClientAction, Common, Input, Payload, Timestamp,
+    view::{Initialized, Opened, Patch, Permission, SessionList, SessionUpdate, Update},
     wire::{Message, UpdateKind},
 };
 use acp_tests::{
@@ -90,6 +91,84 @@ fn a_sent_notification_costs_no_allocation_of_its_own() {
         });
         assert_next_to_none(updated, 10_000, &format!("updates of {size} bytes"));
     }
+}
+
+/// Updates as agents write them, without escapes: one of each sort.
+const UPDATES: &[&str] = &[
+    r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"plain"},"messageId":"m"}"#,
+    r#"{"sessionUpdate":"user_message_chunk","content":{"type":"resource","resource":{"uri":"file:///a","text":"x"}}}"#,
+    r#"{"sessionUpdate":"agent_message","messageId":"m","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
+    r#"{"sessionUpdate":"tool_call","toolCallId":"t","title":"Edit","kind":"edit","status":"pending","rawInput":{"a":[1]},
+        "locations":[{"path":"/a","line":3}],"content":[{"type":"diff","path":"/a","oldText":"a","newText":"b"},7,
+        {"type":"content","content":{"type":"image","data":"AA==","mimeType":"image/png"}}]}"#,
+    r#"{"sessionUpdate":"tool_call_update","toolCallId":"t","status":null,"content":[{"type":"diff",
+        "changes":[{"operation":"move","oldPath":"/a","path":"/b"}],"patch":{"format":"git_patch","text":"-a"}}]}"#,
+    r#"{"sessionUpdate":"plan","entries":[{"content":"a","priority":"high","status":"completed"},{"content":"b"}]}"#,
+    r#"{"sessionUpdate":"plan_update","plan":{"type":"items","planId":"p","entries":[{"content":"a"}]}}"#,
+    r#"{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"web","description":"Looks"}]}"#,
+    r#"{"sessionUpdate":"current_mode_update","modeId":"code"}"#,
+    r#"{"sessionUpdate":"config_option_update","configOptions":[{"id":"m","type":"select","currentValue":"a",
+        "options":[{"value":"a"},{"group":"g","options":[{"value":"b","name":"B"}]}]}]}"#,
+    r#"{"sessionUpdate":"usage_update","used":1,"size":2,"cost":{"amount":0.5,"currency":"EUR"}}"#,
+    r#"{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn","background":[{"type":"terminal","terminalId":"t"}]}"#,
+    r#"{"sessionUpdate":"terminal_update","terminalId":"t","exitStatus":{"exitCode":0},"size":{"cols":80,"rows":25}}"#,
+    r#"{"sessionUpdate":"_vendor","x":1}"#,
+];
+
+/// Goes over all that is in a list or more deeply inside.
+fn look_into(update: Update<'_>) -> usize {
+    match update {
+        Update::ToolCall(call) | Update::ToolCallUpdate(call) => {
+            call.content.into_value().into_iter().flatten().count()
+                + call.locations.into_value().into_iter().flatten().count()
+        }
+        Update::AgentMessage(message) => message.content.into_value().into_iter().flatten().count(),
+        Update::Plan(plan) => plan.entries.into_iter().count(),
+        Update::AvailableCommandsUpdate(commands) => commands.commands.into_iter().count(),
+        Update::ConfigOptionUpdate(options) => options.options.into_iter().count(),
+        Update::StateUpdate(state) => state.background.into_iter().flatten().count(),
+        other => usize::from(other.raw().member("sessionUpdate").is_some()),
+    }
+}
+
+#[test]
+fn to_look_at_a_payload_costs_no_allocation_where_there_is_no_escape() {
+    let _alone = alone();
+    for update in UPDATES {
+        let params = Payload::parse(format!(r#"{{"sessionId":"s","update":{update}}}"#)).expect("JSON");
+        let mut seen = 0;
+        let count = allocations(|| seen = look_into(params.view::<SessionUpdate<'_>>().expect("readable").update));
+        assert!(seen > 0 && count == 0, "{count} allocations to look at {seen} parts of {update}");
+    }
+    let payload = |text: &'static str| Payload::parse(text).expect("JSON");
+    let asked = payload(
+        r#"{"sessionId":"s","toolCall":{"toolCallId":"t","title":"Write"},"options":[{"optionId":"y","kind":"allow_once"}]}"#,
+    );
+    let agent = payload(
+        r#"{"protocolVersion":1,"agentInfo":{"name":"a","version":"1"},"agentCapabilities":{"loadSession":true},
+            "authMethods":[{"id":"key","name":"Key"}]}"#,
+    );
+    let opened = payload(r#"{"sessionId":"s","modes":{"currentModeId":"a","availableModes":[{"id":"a","name":"A"}]}}"#);
+    let list = payload(r#"{"sessions":[{"sessionId":"s","cwd":"/","title":"T"}],"nextCursor":"c"}"#);
+    let count = allocations(|| {
+        let asked: Permission<'_> = asked.view().expect("readable");
+        assert_eq!((asked.title(), asked.options.into_iter().count()), (Some("Write"), 1));
+        let agent: Initialized<'_> = agent.view().expect("readable");
+        assert_eq!(agent.logins.into_iter().flatten().count(), 1);
+        let opened: Opened<'_> = opened.view().expect("readable");
+        assert_eq!(opened.modes.map(|modes| modes.available.into_iter().count()), Some(1));
+        assert_eq!(list.view::<SessionList<'_>>().expect("readable").sessions.into_iter().count(), 1);
+    });
+    assert_eq!(count, 0, "allocations for answers and a permission");
+    // What costs one is counted, too: the text of a title with an escape, and a status that nobody knows.
+    let escaped = payload(
+        r#"{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"a\tb","status":"_x"}}"#,
+    );
+    let count = allocations(|| {
+        let Update::ToolCall(call) = escaped.view::<SessionUpdate<'_>>().expect("readable").update else { return };
+        assert!(matches!(call.title, Patch::Value(title) if title == "a\tb"));
+    });
+    assert_eq!(count, 2, "allocations for an escape and an unknown value");
 }
 
 #[test]

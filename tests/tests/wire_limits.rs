@@ -31,7 +31,7 @@ fn sized(bytes: usize) -> Payload {
 #[test]
 fn a_limit_of_nothing_is_refused_by_its_name() {
     type Change = fn(&mut Limits);
-    let limits: [(&str, Change); 11] = [
+    let limits: [(&str, Change); 12] = [
         ("limits.line", |limits| limits.line = 0),
         ("limits.queued_bytes", |limits| limits.queued_bytes = 0),
         ("limits.reserve_per_request", |limits| limits.reserve_per_request = 0),
@@ -43,6 +43,7 @@ fn a_limit_of_nothing_is_refused_by_its_name() {
         ("limits.noise_lines", |limits| limits.noise_lines = 0),
         ("limits.noise_bytes", |limits| limits.noise_bytes = 0),
         ("limits.early_updates", |limits| limits.early_updates = 0),
+        ("limits.open_tool_calls", |limits| limits.open_tool_calls = 0),
     ];
     for (name, change) in limits {
         let mut config = Config::agent();
@@ -58,7 +59,7 @@ fn a_limit_of_nothing_is_refused_by_its_name() {
     let one = &mut least.limits;
     (one.line, one.queued_bytes, one.reserve_per_request) = (1, 1, 1);
     (one.own_requests, one.peer_requests, one.actions, one.sessions, one.batch) = (1, 1, 1, 1, 1);
-    (one.noise_lines, one.noise_bytes, one.early_updates) = (1, 1, 1);
+    (one.noise_lines, one.noise_bytes, one.early_updates, one.open_tool_calls) = (1, 1, 1, 1);
     assert!(Connection::<Agent>::new(least).is_ok());
 }
 

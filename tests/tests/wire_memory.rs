@@ -149,6 +149,7 @@ fn tight(limits: &mut Limits) {
     limits.noise_lines = usize::MAX;
     limits.noise_bytes = usize::MAX;
     limits.early_updates = 4;
+    limits.open_tool_calls = 4;
 }
 
 const PROMPTS: usize = 2;
@@ -165,11 +166,12 @@ fn bound(limits: &Limits) -> usize {
     // The id of a request is kept twice: by id and by key.
     let requests = limits.peer_requests * 2 * limits.line;
     let prompts = limits.sessions * (PROMPTS + 1) * 3 * limits.line;
+    let tool_calls = limits.sessions * PROMPTS * limits.open_tool_calls * limits.line;
     let early = limits.own_requests * limits.early_updates * limits.line;
     // What one chunk is answered with, at most: an error of 128 bytes to every byte pair `1\n`, or batch entry.
     let answers = limits.queued_bytes + limits.reserve_per_request * (limits.peer_requests + 1) + CHUNK * 64;
     let tables = 64 * KIB;
-    receive + blocks + requests + prompts + early + answers + tables
+    receive + blocks + requests + prompts + tool_calls + early + answers + tables
 }
 
 /// Reads what it may, as long as it may; then takes what waits and drops it, answering nothing. Gives back what was held

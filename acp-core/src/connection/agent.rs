@@ -6,14 +6,14 @@ use super::{Connection, agent_work::Kept, answer::Duty, recording::note};
 use crate::{
     action::{AgentAction, Delivery, TurnEnd},
     error::{CommandError, Misuse, Refused},
-    machine::{HandshakeInput, Machine, TranscriptInput},
+    machine::{HandshakeInput, Machine},
     outbox::Tag,
     role::Agent,
     session::Stage,
     ticket::{IncomingKey, InitializeTicket, Scope, SessionKey, SessionTicket, TurnKey, TurnTicket},
     time::Timestamp,
     wire::{
-        Capabilities, ErrorObject, Method, Payload, ToolCallStatus,
+        Capabilities, ErrorObject, Method, Payload,
         dialect::{v1, v2},
         write_update,
     },
@@ -220,15 +220,8 @@ impl Connection<Agent> {
             None => v1::tool_call(update),
         };
         if let Some((turn, seen)) = turn.and_then(|turn| Some((turn, seen()?))) {
-            match seen.status {
-                Some(ToolCallStatus::Completed | ToolCallStatus::Failed | ToolCallStatus::Cancelled) => {
-                    turn.transcript.step(TranscriptInput::Finished(&seen.id));
-                }
-                Some(_) => turn.transcript.step(TranscriptInput::Open(&seen.id)),
-                // Pending is what a call begins with, and may be left out.
-                None if seen.is_new => turn.transcript.step(TranscriptInput::Open(&seen.id)),
-                None => {}
-            }
+            // They are our host's own: it sent each of them.
+            turn.note_tool_call(&seen, usize::MAX);
         }
         Ok(Delivery::Queued)
     }

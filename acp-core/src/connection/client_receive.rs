@@ -175,6 +175,7 @@ impl Hooks for Client {
             ClientAction::Update { .. }
             | ClientAction::PromptInserted { .. }
             | ClientAction::PermissionRevoked(_)
+            | ClientAction::ToolCallsLeftOpen { .. }
             | ClientAction::TurnEnded { .. }
             | ClientAction::CancelUndelivered { .. }
             | ClientAction::SessionStopUndelivered { .. }
@@ -218,7 +219,7 @@ impl Connection<Client> {
             self.violation(Violation::BadNotification { method, why });
         }
         if let Some(seen) = seen {
-            self.heed(session, seen);
+            self.heed(session, origin, seen);
         }
     }
 
@@ -269,6 +270,10 @@ impl Connection<Client> {
         let (settlement, outcome) = settle(cancelled, retired.is_inserted(), outcome);
         let failed = settlement == Settlement::Failed;
         let ended = self.step_turns(session, if failed { TurnInput::Fail(turn.0) } else { TurnInput::End(turn.0) });
+        let calls = retired.transcript.close();
+        if !calls.is_empty() {
+            self.tell(ClientAction::ToolCallsLeftOpen { session, turn, calls });
+        }
         self.tell(ClientAction::TurnEnded { session, turn, settlement, outcome });
         match ended {
             Some(TurnOutput::Ended(Ended { next: Some((next, true)), .. })) => {

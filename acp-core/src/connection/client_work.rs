@@ -20,7 +20,7 @@ use crate::{
     wire::{
         ErrorObject, Method, MethodName, Payload, SessionState, StopReason, UpdateKind, code,
         dialect::{
-            v1,
+            v1::{self, ToolCallSeen},
             v2::{self, StateSeen},
         },
     },
@@ -43,6 +43,7 @@ pub(super) enum Seen {
     State(StateSeen, Payload),
     ReplayComplete,
     Child(Box<str>, Option<bool>),
+    ToolCall(ToolCallSeen),
 }
 
 impl Connection<Client> {
@@ -92,6 +93,7 @@ impl Connection<Client> {
         let (kind, update) = v2::update(params)?;
         match kind {
             UpdateKind::SubagentUpdate => v2::child(update.as_bytes()).map(|(id, cancel)| Seen::Child(id, cancel)),
+            UpdateKind::ToolCall | UpdateKind::ToolCallUpdate => v1::tool_call(&update).map(Seen::ToolCall),
             UpdateKind::StateUpdate if self.speaks_v2() => Some(Seen::State(v2::state(update.as_bytes())?, update)),
             UpdateKind::ReplayComplete if self.speaks_v2() => Some(Seen::ReplayComplete),
             _ => None,
@@ -108,8 +110,16 @@ impl Connection<Client> {
     }
 
     /// What an update of this session comes to, after the host was told of it.
-    pub(super) fn heed(&mut self, session: SessionKey, seen: Seen) {
+    pub(super) fn heed(&mut self, session: SessionKey, origin: Origin, seen: Seen) {
         match seen {
+            Seen::ToolCall(seen) => {
+                let most = self.config.limits.open_tool_calls;
+                if let Origin::Turn(turn) = origin {
+                    if let Some(turn) = self.turns.get_mut(&turn) {
+                        turn.note_tool_call(&seen, most);
+                    }
+                }
+            }
             Seen::Child(id, cancel) => {
                 self.sessions.adopt(&id, session, cancel);
             }

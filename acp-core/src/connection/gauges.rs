@@ -102,4 +102,9 @@ impl<R: Role> Connection<R> {
     pub fn is_live(&self, turn: TurnKey) -> bool {
         self.turns.contains_key(&turn)
     }
+
+    /// The tool calls of a turn that have no result yet, oldest first. None of a turn that is over.
+    pub fn open_tool_calls(&self, turn: TurnKey) -> impl Iterator<Item = &str> {
+        self.turns.get(&turn).into_iter().flat_map(|turn| turn.transcript.open())
+    }
 }

@@ -38,6 +38,7 @@ mod call;
 mod call_cancel;
 mod client;
 mod client_cancel;
+mod client_config;
 mod client_permission;
 mod client_receive;
 mod client_setup;
@@ -82,6 +83,7 @@ use crate::{
     wire::{Capabilities, Deframer, Framed, Id},
 };
 
+pub use client_config::OptionValue;
 pub use client_setup::SessionPlan;
 
 /// One of the two ends, [`Client`](crate::Client) or [`Agent`](crate::Agent). Sealed.

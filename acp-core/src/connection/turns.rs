@@ -8,15 +8,15 @@ use super::{Connection, Role, answer::Duty, call::Call};
 use crate::{
     action::{CancelCause, Common, Delivery, Outcome},
     machine::{
-        CancelKind, CancelScope, Cancelled, IncomingInput, IncomingOutput, Machine, Transcript, TurnInput, TurnOutput,
-        Withdrawal,
+        CancelKind, CancelScope, Cancelled, IncomingInput, IncomingOutput, Machine, Transcript, TranscriptInput,
+        TurnInput, TurnOutput, Withdrawal,
     },
     outbox::Tag,
     role::Side,
     session::Stage,
     ticket::{FrameId, IncomingKey, SessionKey, TurnKey},
     timers::Cause,
-    wire::{ErrorObject, Payload},
+    wire::{ErrorObject, Payload, ToolCallStatus, dialect::v1::ToolCallSeen},
 };
 
 /// A prompt turn that is not over.
@@ -35,7 +35,7 @@ pub struct Turn {
     pub(super) calls: SmallVec<[u64; 2]>,
     /// Who cancelled it first.
     pub(super) cause: Option<CancelCause>,
-    /// Agent: its tool calls without a result.
+    /// Its tool calls without a result.
     pub(super) transcript: Transcript,
     /// Cancel frames that were handed out, while they may still fail.
     pub(super) sent: SmallVec<[(FrameId, CancelKind); 2]>,
@@ -68,6 +68,21 @@ impl Turn {
             transcript: Transcript::default(),
             sent,
             steers: false,
+        }
+    }
+
+    /// An update of the turn's says this of a tool call. At most so many open ones are kept.
+    pub(super) fn note_tool_call(&mut self, seen: &ToolCallSeen, most: usize) {
+        let is_open = match seen.status {
+            Some(ToolCallStatus::Completed | ToolCallStatus::Failed | ToolCallStatus::Cancelled) => {
+                return self.transcript.step(TranscriptInput::Finished(&seen.id));
+            }
+            Some(_) => true,
+            // Pending is what a call begins with, and may be left out.
+            None => seen.is_new,
+        };
+        if is_open && self.transcript.open().count() < most {
+            self.transcript.step(TranscriptInput::Open(&seen.id));
         }
     }
 

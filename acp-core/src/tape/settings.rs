@@ -19,7 +19,7 @@ pub(crate) const FORMAT: u32 = 1;
 pub(crate) struct Header {
     pub(crate) acp_recording: u32,
     pub(crate) agent: bool,
-    limits: [usize; 13],
+    limits: [usize; 14],
     versions: Vec<u16>,
     offer: Option<u16>,
     /// `[0]` refuses, `[1, n]` queues, `[2, n]` forwards.
@@ -81,6 +81,7 @@ pub(crate) fn header(side: Side, config: &Config) -> String {
         idempotency_keys,
         cancellable,
         early_updates,
+        open_tool_calls,
     } = limits;
     let header = Header {
         acp_recording: FORMAT,
@@ -99,6 +100,7 @@ pub(crate) fn header(side: Side, config: &Config) -> String {
             idempotency_keys,
             cancellable,
             early_updates,
+            open_tool_calls,
         ],
         versions: versions.into_iter().collect(),
         offer,
@@ -145,6 +147,7 @@ impl Header {
             limits.idempotency_keys,
             limits.cancellable,
             limits.early_updates,
+            limits.open_tool_calls,
         ] = self.limits;
         config.overlap = match *self.overlap {
             [0] => Overlap::Refuse,

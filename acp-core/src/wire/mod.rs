@@ -19,6 +19,7 @@ mod scan;
 mod special;
 mod unescape;
 mod update;
+pub mod view;
 mod write;
 
 pub use dialect::{
@@ -31,8 +32,8 @@ pub use id::Id;
 pub use method::{Form, Gate, Method, MethodName, Sender, Spec};
 pub use ndjson::{Deframer, Framed};
 pub use open_enum::{
-    ContentKind, PermissionOptionKind, PlanEntryPriority, PlanEntryStatus, SessionState, StopReason, ToolCallStatus,
-    ToolKind, UpdateKind,
+    CompactionStatus, ConfigCategory, ContentKind, DiffOperation, FileType, NoticeSeverity, PermissionOptionKind,
+    PlanEntryPriority, PlanEntryStatus, Role, SessionState, StopReason, ToolCallStatus, ToolKind, UpdateKind,
 };
 pub use oversize::{Oversized, OversizedShape};
 pub use payload::{NotJson, Payload};

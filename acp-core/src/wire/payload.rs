@@ -14,7 +14,11 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 use serde_json::value::RawValue;
 
-use super::{scan, update::Seen};
+use super::{
+    scan,
+    update::Seen,
+    view::{Unreadable, View},
+};
 
 /// A JSON value as text: a slice of the received line, or what we serialized.
 ///
@@ -114,6 +118,15 @@ impl Payload {
     /// lone surrogate, `1e400`).
     pub fn get<'a, T: Deserialize<'a>>(&'a self) -> Result<T, NotJson> {
         Ok(serde_json::from_slice(&self.text)?)
+    }
+
+    /// Looks at it as one of the [views](crate::view), which borrow from it.
+    ///
+    /// # Errors
+    ///
+    /// A part that the view cannot be without is missing or wrong: which one, and what about it.
+    pub fn view<'a, T: View<'a>>(&'a self) -> Result<T, Unreadable> {
+        T::of(self)
     }
 
     /// A copy that does not keep the received line alive.

@@ -11,6 +11,8 @@ const SESSION: usize = HEAD.len() - PARAMS;
 pub(super) const UPDATE: &str = r#"","update":"#;
 pub(super) const KIND: &str = r#"{"sessionUpdate":""#;
 pub(super) const TEXT: &str = r#"","content":{"type":"text","text":""#;
+/// From where the content of a chunk begins to its text.
+const CONTENT: usize = r#"{"type":"text","text":""#.len();
 /// Behind the text of a chunk, in the params.
 const CLOSE: &str = r#""}}}"#;
 
@@ -28,6 +30,8 @@ pub(super) struct Seen {
 pub(super) struct Parts<'a> {
     pub(super) kind: &'a [u8],
     pub(super) text: &'a [u8],
+    /// All of the content that has the text.
+    pub(super) content: &'a [u8],
 }
 
 impl Seen {
@@ -41,6 +45,14 @@ impl Seen {
         params.get(SESSION..self.session_end as usize)
     }
 
+    /// The update.
+    pub(super) fn update(self, params: &[u8]) -> Option<&[u8]> {
+        if self.session_end == 0 {
+            return None;
+        }
+        params.get(self.session_end as usize + UPDATE.len()..params.len().checked_sub(1)?)
+    }
+
     /// The parts of a chunk of text.
     pub(super) fn chunk(self, params: &[u8]) -> Option<Parts<'_>> {
         if self.text == 0 {
@@ -50,6 +62,7 @@ impl Seen {
         Some(Parts {
             kind: params.get(session_end + UPDATE.len() + KIND.len()..text.checked_sub(TEXT.len())?)?,
             text: params.get(text..params.len().checked_sub(CLOSE.len())?)?,
+            content: params.get(text.checked_sub(CONTENT)?..params.len().checked_sub(2)?)?,
         })
     }
 }
@@ -119,7 +132,13 @@ mod tests {
             assert_eq!(found, line_params);
             let found = found.as_bytes();
             assert_eq!(seen.session(found), session.map(str::as_bytes));
-            let seen = seen.chunk(found).map(|parts| (parts.kind, parts.text));
+            let update = seen.update(found).expect("the update");
+            assert!(found.ends_with(&[update, b"}"].concat()) && update.starts_with(br#"{"sessionUpdate":""#));
+            let chunk = seen.chunk(found);
+            if let Some(chunk) = &chunk {
+                assert_eq!(chunk.content, [br#"{"type":"text","text":""#, chunk.text, br#""}"#].concat());
+            }
+            let seen = chunk.map(|parts| (parts.kind, parts.text));
             assert_eq!(seen, parts.map(|(kind, text)| (kind.as_bytes(), text.as_bytes())));
         }
         for line_params in [

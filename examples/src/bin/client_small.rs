@@ -4,7 +4,8 @@ use core::error::Error;
 use std::env;
 use std::io::{self, Write as _};
 
-use acp_core::wire::{PermissionOptionKind, TextChunk};
+use acp_core::view::{SessionUpdate, Update};
+use acp_core::wire::PermissionOptionKind;
 use acp_core::{Client, ClientAction, Config, Decision, Payload};
 use acp_tokio::{Actions, Grace, Handle, process};
 use serde_json::json;
@@ -35,9 +36,10 @@ async fn talk(client: &Handle<Client>, mut actions: Actions<Client>) -> Result<(
     while let Some(action) = actions.next().await {
         match action {
             ClientAction::Update { params, .. } => {
-                let chunk = TextChunk::of(&params); // `None`: a tool call, a plan, …
-                print!("{}", chunk.and_then(|chunk| chunk.text()).unwrap_or_default());
-                io::stdout().flush()?;
+                if let Ok(SessionUpdate { update: Update::AgentMessageChunk(said), .. }) = params.view() {
+                    print!("{}", said.content.text().unwrap_or_default());
+                    io::stdout().flush()?;
+                }
             }
             ClientAction::PermissionRequested { ticket, offer, .. } => {
                 let no = offer.first(&[PermissionOptionKind::RejectOnce]);

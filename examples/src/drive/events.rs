@@ -2,20 +2,23 @@
 
 use std::borrow::Cow;
 
-use acp_core::{CommandError, ErrorObject, Outcome, Payload, wire::code};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, value::RawValue};
+use acp_core::{
+    CommandError, ErrorObject, Outcome, Payload,
+    view::{Initialized, Raw},
+    wire::code,
+};
+use serde::Serialize;
 
 /// One event. Those that are serialized are lines of the JSON output; the others are for the transcript only.
 #[derive(Debug, Serialize)]
 #[serde(tag = "ev", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(super) enum Event<'a> {
     Initialized {
-        protocol_version: u64,
-        agent_capabilities: Value,
-        #[serde(skip_serializing_if = "Value::is_null")]
-        agent_info: Value,
-        auth_methods: Vec<String>,
+        protocol_version: u16,
+        agent_capabilities: Payload,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent_info: Option<Raw<'a>>,
+        auth_methods: Vec<Cow<'a, str>>,
     },
     Auth {
         ok: bool,
@@ -196,71 +199,32 @@ pub(super) struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
+    /// As much as there is: a line is told of an update that is no update, too.
     pub(super) fn read(params: &'a Payload) -> Self {
-        #[derive(Default, Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Params<'a> {
-            #[serde(borrow)]
-            session_id: Option<&'a RawValue>,
-            #[serde(borrow)]
-            update: Option<&'a RawValue>,
+        fn text<'a>(of: Option<Raw<'a>>, name: &str) -> Option<Cow<'a, str>> {
+            of?.member(name)?.view().ok()
         }
-        #[derive(Default, Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Fields<'a> {
-            #[serde(borrow)]
-            session_update: Option<&'a RawValue>,
-            #[serde(borrow)]
-            content: Option<&'a RawValue>,
-            #[serde(borrow)]
-            tool_call_id: Option<&'a RawValue>,
-            #[serde(borrow)]
-            status: Option<&'a RawValue>,
-        }
-        #[derive(Default, Deserialize)]
-        struct Content<'a> {
-            #[serde(borrow)]
-            text: Option<&'a RawValue>,
-        }
-        let params: Params<'a> = params.get().unwrap_or_default();
-        let fields: Fields<'a> = inside(params.update);
-        // A tool call's content is an array: no text to show in a word.
-        let content: Content<'a> = inside(fields.content.filter(|content| content.get().starts_with('{')));
+        let params: Option<Raw<'a>> = params.view().ok();
+        let update = params.and_then(|params| params.member("update"));
         Self {
-            session_id: text(params.session_id).unwrap_or_default(),
-            kind: text(fields.session_update),
-            text: text(content.text),
-            tool_call_id: text(fields.tool_call_id),
-            status: text(fields.status),
+            session_id: text(params, "sessionId").unwrap_or_default(),
+            kind: text(update, "sessionUpdate"),
+            text: text(update.and_then(|update| update.member("content")), "text"),
+            tool_call_id: text(update, "toolCallId"),
+            status: text(update, "status"),
         }
     }
-}
-
-fn inside<'a, T: Deserialize<'a> + Default>(raw: Option<&'a RawValue>) -> T {
-    raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default()
-}
-
-/// A string; anything else is nothing.
-fn text(raw: Option<&RawValue>) -> Option<Cow<'_, str>> {
-    /// Borrows where it can, which `Cow` alone does not.
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-    serde_json::from_str(raw?.get()).ok().map(|Text(text)| text)
 }
 
 /// What is shown of the answer to `initialize`.
-pub(super) fn initialized<'a>(result: &Payload) -> Event<'a> {
-    let result: Value = result.get().unwrap_or_default();
-    let methods = result.get("authMethods").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let ids = methods.iter().filter_map(|method| method.get("id").or_else(|| method.get("methodId"))?.as_str());
-    let part = |v1: &str, v2: &str| result.get(v1).or_else(|| result.get(v2)).cloned();
-    Event::Initialized {
-        protocol_version: result.get("protocolVersion").and_then(Value::as_u64).unwrap_or_default(),
-        agent_capabilities: part("agentCapabilities", "capabilities")
-            .unwrap_or_else(|| Value::Object(Default::default())),
-        agent_info: part("agentInfo", "info").unwrap_or_default(),
-        auth_methods: ids.map(str::to_owned).collect(),
-    }
+pub(super) fn initialized(result: &Payload) -> Option<Event<'_>> {
+    let Initialized { version, info, capabilities, logins, .. } = result.view().ok()?;
+    Some(Event::Initialized {
+        protocol_version: version,
+        agent_capabilities: capabilities.raw.map_or(Payload::EMPTY, |raw| raw.to_payload()),
+        agent_info: info.map(|info| info.raw),
+        auth_methods: logins.into_iter().flatten().map(|login| login.id).collect(),
+    })
 }
 
 #[cfg(test)]

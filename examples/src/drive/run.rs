@@ -112,7 +112,9 @@ impl<'a> Run<'a> {
             // A version that is not spoken here ends the connection, which is told next.
             Some(_) if self.client.with(|conn, _| conn.version()).is_none() => self.until_closed().await,
             Some((result, _)) => {
-                self.show(&initialized(&result));
+                if let Some(event) = initialized(&result) {
+                    self.show(&event);
+                }
                 Ok(())
             }
             None => Err(Over),

@@ -6,9 +6,8 @@ use std::{
     time::Instant,
 };
 
-use acp_core::Client;
+use acp_core::{Client, view::Info};
 use acp_tokio::Handle;
-use serde_json::Value;
 
 use super::events::{Answer, Event, Update};
 
@@ -108,8 +107,10 @@ impl Transcript {
             Event::Started => writeln!(io::stdout().lock(), "{:>9}  who speaks      what is said", "ms"),
             Event::Sent { method, about } => self.line(TO_AGENT, BLUE, &format!("{method}, {about}")),
             Event::Initialized { protocol_version, agent_info, auth_methods, .. } => {
-                let info = |name| agent_info.get(name).and_then(Value::as_str).unwrap_or("?");
-                let mut text = format!("{} {} speaks version {protocol_version}", info("name"), info("version"));
+                let info: Option<Info<'_>> = agent_info.and_then(|info| info.view().ok());
+                let (name, version) = info.map_or(("?".into(), None), |info| (info.name, info.version));
+                let version = version.unwrap_or("?".into());
+                let mut text = format!("{name} {version} speaks version {protocol_version}");
                 if !auth_methods.is_empty() {
                     text = format!("{text}; log in with {}", auth_methods.join(" or "));
                 }

@@ -257,6 +257,13 @@ impl ClientEnd {
                     seen.push("CancelUndelivered");
                     watch.cancel_undelivered(self.end.number(turn), [stop, steer])?;
                 }
+                ClientAction::ToolCallsLeftOpen { turn, calls, .. } => {
+                    seen.push("ToolCallsLeftOpen");
+                    let own = self.end.number(turn);
+                    hold(calls.iter().all(|call| call.parse() == Ok(own)), rule::ITS_OWN_TURN, || {
+                        format!("turn {own} left {calls:?} open")
+                    })?;
+                }
                 ClientAction::TurnEnded { turn, settlement, .. } => {
                     let closing = !self.end.is_open();
                     seen.push(watch.told(self.end.number(turn), &settlement, closing)?);

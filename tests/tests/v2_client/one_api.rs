@@ -1,7 +1,8 @@
 //! One host for both versions: the same commands are told the same ends, however differently the agent says them.
 
-use acp_core::{CancelKind, Overlap, SessionKey};
+use acp_core::{CancelKind, ClientAction, OptionValue, Overlap, SessionKey};
 use acp_tests::{
+    bench::payload,
     client::{ClientBench, text},
     v2::{client_config, client_in, heard, inserts, update},
 };
@@ -235,4 +236,59 @@ fn prompts_that_wait_are_sent_taken_back_or_stopped_in_the_same_order() {
         },
         &[SAID, "turn 1 Closed, Closed", "turn 2 Closed, Closed", "closed Eof"],
     );
+}
+
+#[test]
+fn the_end_of_a_turn_tells_which_tool_calls_have_no_result() {
+    for version in [1, 2] {
+        let mut pair = Pair::new(version, Overlap::Refuse);
+        pair.prompt();
+        pair.takes();
+        for (call, status) in
+            [("a", "pending"), ("b", "in_progress"), ("c", "completed"), ("d", "_vendor"), ("b", "failed")]
+        {
+            pair.client.tool("s1", call, status);
+        }
+        let turn = pair.client.conn.running_turn(pair.session).expect("a turn runs");
+        let open = |pair: &Pair| pair.client.conn.open_tool_calls(turn).map(str::to_owned).collect::<Vec<_>>();
+        pair.cancel(CancelKind::Stop);
+        assert_eq!(open(&pair), ["a", "d"], "to be shown as cancelled at once");
+        pair.client.tool("s1", "a", "completed");
+        pair.client.tool("s1", "e", "in_progress");
+        pair.ends("cancelled");
+        pair.client.tool("s1", "f", "in_progress");
+        let ended = pair.client.actions().into_iter().find_map(|action| match action {
+            ClientAction::ToolCallsLeftOpen { calls, .. } => Some(calls.join(" ")),
+            ClientAction::TurnEnded { .. } => panic!("it is told before the end"),
+            _ => None,
+        });
+        assert_eq!((ended.as_deref(), open(&pair)), (Some("d e"), Vec::new()), "version {version}");
+    }
+}
+
+#[test]
+fn an_option_is_set_as_the_version_writes_it() {
+    for (version, value, expected) in [
+        (1, OptionValue::Id("fast"), json!({ "sessionId": "s1", "configId": "m", "value": "fast" })),
+        (2, OptionValue::Id("fast"), json!({ "sessionId": "s1", "configId": "m", "type": "id", "value": "fast" })),
+        (1, OptionValue::Switch(true), json!({ "sessionId": "s1", "configId": "m", "type": "boolean", "value": true })),
+        (
+            2,
+            OptionValue::Switch(false),
+            json!({ "sessionId": "s1", "configId": "m", "type": "boolean", "value": false }),
+        ),
+    ] {
+        let mut pair = Pair::new(version, Overlap::Refuse);
+        let (now, conn) = (pair.client.now, &mut pair.client.conn);
+        // What is recorded replays, as every bench checks at its end.
+        conn.set_config_option(pair.session, "m", value, None, now).expect("it may be sent");
+        let meta = payload(json!({ "trace": 1 }));
+        conn.set_config_option(pair.session, "m", value, Some(&meta), now).expect("it may be sent");
+        let sent = pair.client.frames();
+        let [.., plain, with_meta] = &sent[..] else { panic!("{sent:?}") };
+        assert_eq!((&plain["method"], &plain["params"]), (&json!("session/set_config_option"), &expected));
+        assert_eq!(with_meta["params"]["_meta"], json!({ "trace": 1 }));
+        let wrong = pair.client.conn.set_config_option(pair.session, "m", value, Some(&payload(json!([]))), now);
+        assert!(wrong.is_err() && pair.client.frames().is_empty(), "`_meta` is an object");
+    }
 }

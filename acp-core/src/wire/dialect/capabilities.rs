@@ -15,7 +15,11 @@ impl Capabilities {
     /// What an agent offers, by the result of `initialize`. A part that cannot be read is not offered.
     #[must_use]
     pub fn of_agent(result: &Payload) -> Self {
-        match Version::said_by(result) {
+        Self::of_agent_in(result.as_bytes())
+    }
+
+    pub(in crate::wire) fn of_agent_in(result: &[u8]) -> Self {
+        match Version::said_in(result) {
             Version::V1 => Self::of_agent_v1(result),
             Version::V2 => Self::of_agent_v2(result),
         }
@@ -24,8 +28,12 @@ impl Capabilities {
     /// What a client offers, by the params of `initialize`. A part that cannot be read is not offered.
     #[must_use]
     pub fn of_client(params: &Payload) -> Self {
-        let v1 = Version::said_by(params) == Version::V1;
-        let [all] = fields(params.as_bytes(), [if v1 { "clientCapabilities" } else { "capabilities" }]);
+        Self::of_client_in(params.as_bytes())
+    }
+
+    pub(in crate::wire) fn of_client_in(params: &[u8]) -> Self {
+        let v1 = Version::said_in(params) == Version::V1;
+        let [all] = fields(params, [if v1 { "clientCapabilities" } else { "capabilities" }]);
         let [fs, terminal, elicitation] = inside(all, ["fs", "terminal", "elicitation"]);
         let [read, write] = inside(fs, ["readTextFile", "writeTextFile"]);
         let [form, url] = inside(elicitation, ["form", "url"]).map(is_there);
@@ -44,8 +52,8 @@ impl Capabilities {
         matches!(gate, Gate::None) || self.0 & Self::bit(gate) != 0
     }
 
-    fn of_agent_v1(result: &Payload) -> Self {
-        let [all] = fields(result.as_bytes(), ["agentCapabilities"]);
+    fn of_agent_v1(result: &[u8]) -> Self {
+        let [all] = fields(result, ["agentCapabilities"]);
         let [load, session, auth] = inside(all, ["loadSession", "sessionCapabilities", "auth"]);
         let [resume, list, delete, close, fork] = inside(session, ["resume", "list", "delete", "close", "fork"]);
         let [logout] = inside(auth, ["logout"]);
@@ -59,8 +67,8 @@ impl Capabilities {
             .with(Gate::Logout, is_there(logout))
     }
 
-    fn of_agent_v2(result: &Payload) -> Self {
-        let [all, methods] = fields(result.as_bytes(), ["capabilities", "authMethods"]);
+    fn of_agent_v2(result: &[u8]) -> Self {
+        let [all, methods] = fields(result, ["capabilities", "authMethods"]);
         let [session] = inside(all, ["session"]);
         let [delete, fork] = inside(session, ["delete", "fork"]);
         let (session, auth) = (is_there(session), elements(methods.unwrap_or_default()).next().is_some());
@@ -85,8 +93,9 @@ impl Capabilities {
 
 impl Version {
     /// The version whose shape the params or the result of `initialize` have.
-    pub(crate) fn said_by(params_or_result: &Payload) -> Self {
-        Self::of(v1::protocol_version(params_or_result).unwrap_or(1))
+    fn said_in(params_or_result: &[u8]) -> Self {
+        let [version] = fields(params_or_result, ["protocolVersion"]);
+        Self::of(version.and_then(v1::version_number).unwrap_or(1))
     }
 }
 

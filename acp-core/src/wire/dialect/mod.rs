@@ -42,7 +42,7 @@ impl Version {
 
 /// The values of the members of these names, each as its text. `None` in place of one that is missing or comes twice; all
 /// of them if `json` is not an object.
-fn fields<'a, const N: usize>(json: &'a [u8], names: [&str; N]) -> [Option<&'a [u8]>; N] {
+pub(super) fn fields<'a, const N: usize>(json: &'a [u8], names: [&str; N]) -> [Option<&'a [u8]>; N] {
     let mut found = [Field::Missing; N];
     for (key, value) in members(json) {
         if let Some(field) = position(key, &names).and_then(|index| found.get_mut(index)) {
@@ -88,14 +88,26 @@ fn members(json: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 }
 
 /// The elements of an array, as text. None if it is not an array.
-fn elements(json: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let mut rest = Rest(json.strip_prefix(b"[").unwrap_or_default());
-    core::iter::from_fn(move || rest.value())
+pub(super) fn elements(json: &[u8]) -> Elements<'_> {
+    Elements(Rest(json.strip_prefix(b"[").unwrap_or_default()))
+}
+
+/// See [`elements`].
+#[derive(Clone, Debug)]
+pub(super) struct Elements<'a>(Rest<'a>);
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        self.0.value()
+    }
 }
 
 /// What is left of well-formed JSON between the brackets of an object or array.
 ///
 /// Of anything else it yields some slices of it, and ends.
+#[derive(Clone, Debug)]
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -157,19 +169,27 @@ fn end_of_brackets(text: &[u8]) -> usize {
     text.len()
 }
 
-/// `sessionUpdate` of an update, which is an object, if it is the first member or the last, as nearly every writer has it,
-/// and has no escapes. It costs no walk over the update.
+/// `sessionUpdate` of an update, if that can be seen [`at_a_glance`].
 fn kind_at_a_glance(update: &[u8]) -> Option<&[u8]> {
-    let kind = match update.strip_prefix(br#"{"sessionUpdate":""#) {
+    at_a_glance(update, "sessionUpdate")
+}
+
+/// The text of this member of an object, if it is the first member or the last, as nearly every writer has the one that
+/// names a kind, and has no escapes. It costs no walk over the object, and does not tell whether the member comes twice.
+pub(super) fn at_a_glance<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let name = name.as_bytes();
+    let first = || object.strip_prefix(b"{\"")?.strip_prefix(name)?.strip_prefix(b"\":\"");
+    let text = match first() {
         Some(rest) => rest.get(..memchr::memchr(b'"', rest)?)?,
         None => {
-            let rest = update.strip_suffix(br#""}"#)?;
-            let (before, kind) = rest.split_at_checked(memchr::memrchr(b'"', rest)? + 1)?;
-            // In a string, these quotes would have backslashes.
-            before.ends_with(br#""sessionUpdate":""#).then_some(kind)?
+            let rest = object.strip_suffix(b"\"}")?;
+            let (before, text) = rest.split_at_checked(memchr::memrchr(b'"', rest)? + 1)?;
+            // In a string, there would be a backslash before the quote.
+            let before = before.strip_suffix(b"\":\"")?.strip_suffix(name)?.strip_suffix(b"\"")?;
+            before.ends_with(b",").then_some(text)?
         }
     };
-    (!kind.contains(&b'\\')).then_some(kind)
+    (!text.contains(&b'\\')).then_some(text)
 }
 
 #[cfg(test)]
@@ -190,6 +210,8 @@ mod tests {
             (r#"{"a":"\"sessionUpdate\":\"plan"}"#, None),
             (r#"{"a":1,"sessionUpdate":"pl\u0061n"}"#, None),
             (r#"{"sessionUpdate":"pl\u0061n","a":1}"#, None),
+            (r#"{"a":1,"b\"sessionUpdate":"plan"}"#, None),
+            (r#"{"a":",\"sessionUpdate\":\"plan"}"#, None),
             (r#"{"a":1,"sessionUpdate":"plan","b":"c"}"#, None),
             ("{}", None),
         ] {

@@ -44,8 +44,13 @@ pub(crate) fn request_id(params: &Payload) -> Option<Id> {
 /// 65535 is read as 65535: it is a version newer than any, and negotiated like one.
 pub(crate) fn protocol_version(params_or_result: &Payload) -> Option<u16> {
     let [version] = fields(params_or_result.as_bytes(), ["protocolVersion"]);
+    version_number(version?)
+}
+
+/// The same of the value itself.
+pub(in crate::wire) fn version_number(version: &[u8]) -> Option<u16> {
     // Only digits: `1.0`, `1e0` and `-0` are no integers here.
-    version?.iter().try_fold(0_u16, |version, digit| {
+    version.iter().try_fold(0_u16, |version, digit| {
         let digit = u16::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
         Some(version.saturating_mul(10).saturating_add(digit))
     })

@@ -212,6 +212,7 @@ impl<'a> Chat<'a> {
             }
             ClientAction::PermissionRequested { ticket, offer, params, .. } => self.ask(ticket, &offer, &params),
             ClientAction::PermissionRevoked(request) => self.revoked(request),
+            ClientAction::ToolCallsLeftOpen { calls, .. } => self.view.left_open(&mut self.terminal.screen, &calls),
             ClientAction::TurnEnded { turn, settlement, outcome, .. } => self.ended(turn, &settlement, &outcome),
             ClientAction::Common(Common::Resolved(resolved)) => self.resolved(resolved),
             ClientAction::Common(Common::Request { ticket, method, params, .. }) => {

@@ -1,12 +1,17 @@
 //! What is around the turns of a chat: the handshake, logging in, sessions, modes and options.
 
-use acp_core::{CommandError, Outcome, Payload, RequestKey, Resolved, SessionPlan, wire::code};
+use acp_core::{
+    CommandError, OptionValue, Outcome, Payload, RequestKey, Resolved, SessionPlan,
+    view::{AuthMethod, ConfigOptions, Initialized, Opened, SessionList},
+    wire::code,
+};
 use serde_json::{Value, json};
 
 use super::{
     super::{args::Opening, exit},
     Chat, View,
     screen::Look,
+    view::Setting,
 };
 use crate::shape::payload;
 
@@ -26,8 +31,8 @@ pub(super) enum Asked {
 #[derive(Debug, Default)]
 pub(super) struct Agent {
     name: String,
-    /// The ways to log in, as the agent wrote them.
-    logins: Vec<Value>,
+    /// The ways to log in: what to type, or to do, and what it is.
+    logins: Vec<(String, String)>,
     /// The modes of the session: id and name.
     modes: Vec<(String, String)>,
 }
@@ -83,28 +88,27 @@ impl Chat<'_> {
             Outcome::Result(result) => result,
             outcome => return self.failed(&asked, &outcome),
         };
-        let read: Value = result.get().unwrap_or_default();
         match asked {
-            Asked::Initialize => self.initialized(&read),
+            Asked::Initialize => self.initialized(&result),
             Asked::Open(stored) => {
                 self.session = resolved.session;
                 let id = self.session.and_then(|session| self.client.session_id(session)).unwrap_or_default();
-                self.agent.modes = modes(&read["modes"]);
-                self.view.mode = read["modes"]["currentModeId"].as_str().map(str::to_owned);
-                self.view.set_options(&read["configOptions"]);
+                self.opened(&result);
                 let how = if stored.is_some() { "resumed" } else { "opened" };
                 self.say(Look::Dim, &format!("session {id} is {how}; /help lists what there is"));
                 if let Some(mode) = self.plan.mode.clone() {
                     self.mode(&mode);
                 }
             }
-            Asked::List => self.show_sessions(&read),
+            Asked::List => self.show_sessions(&result),
             Asked::Mode(mode) => {
                 self.say(Look::Dim, &format!("mode: {mode}"));
                 self.view.mode = Some(mode);
             }
             Asked::Option => {
-                self.view.set_options(&read["configOptions"]);
+                if let Ok(ConfigOptions { options, .. }) = result.view() {
+                    self.view.set_options(options);
+                }
                 self.config("");
             }
             Asked::Login(method) => {
@@ -138,22 +142,36 @@ impl Chat<'_> {
         }
     }
 
-    fn initialized(&mut self, result: &Value) {
+    fn initialized(&mut self, result: &Payload) {
         // A version that is not spoken here ends the connection, which is told next.
         if self.client.with(|conn, _| conn.version()).is_none() {
             return;
         }
-        let info = if self.speaks_v2() { &result["info"] } else { &result["agentInfo"] };
-        let name = info["title"].as_str().or_else(|| info["name"].as_str()).unwrap_or("the agent");
-        self.agent.name = name.to_owned();
-        self.agent.logins = result["authMethods"].as_array().cloned().unwrap_or_default();
-        let version = info["version"].as_str().map(|version| format!(" {version}")).unwrap_or_default();
+        let said: Option<Initialized<'_>> = result.view().ok();
+        self.agent.logins = said.iter().flat_map(|said| said.logins).flatten().map(login).collect();
+        let info = said.and_then(|said| said.info);
+        let (name, version) = match info {
+            Some(info) => (info.title.unwrap_or(info.name).into(), info.version),
+            None => ("the agent".to_owned(), None),
+        };
+        self.agent.name.clone_from(&name);
+        let version = version.map(|version| format!(" {version}")).unwrap_or_default();
         let place = self.plan.cwd.display();
         self.say(Look::Bold, &format!("{name}{version} in {place}"));
         self.open(match &self.plan.opening {
             Opening::New => None,
             Opening::Load(id) | Opening::Resume(id) => Some(id.clone()),
         });
+    }
+
+    fn opened(&mut self, result: &Payload) {
+        let Ok(Opened { modes, options, .. }) = result.view() else { return };
+        let all = modes.iter().flat_map(|modes| modes.available);
+        self.agent.modes = all.map(|mode| (mode.id.into(), mode.name.map(String::from).unwrap_or_default())).collect();
+        self.view.mode = modes.map(|modes| modes.current.into());
+        if let Some(options) = options {
+            self.view.set_options(options);
+        }
     }
 
     fn speaks_v2(&self) -> bool {
@@ -169,14 +187,8 @@ impl Chat<'_> {
             return self.say(Look::Warn, "it names no way to log in: log in with its own program, then come back");
         }
         self.say(Look::Warn, &format!("{} has these ways to log in:", self.agent.name));
-        for login in self.agent.logins.clone() {
-            let text = |name: &str| login[name].as_str().unwrap_or_default().to_owned();
-            let how = match login["type"].as_str() {
-                // The agent's own program does it, in a terminal of its own.
-                Some("terminal") => "run its login in a terminal, then come back".to_owned(),
-                _ => format!("/login {}{}", text("id"), text("methodId")),
-            };
-            self.say(Look::Plain, &format!("   {how}   {} {}", text("name"), text("description")));
+        for (how, what) in self.agent.logins.clone() {
+            self.say(Look::Plain, &format!("   {how}   {what}"));
         }
     }
 
@@ -184,17 +196,15 @@ impl Chat<'_> {
         self.request(Asked::List, "session/list", json!({ "cwd": self.plan.cwd }));
     }
 
-    fn show_sessions(&mut self, result: &Value) {
-        let sessions = result["sessions"].as_array().cloned().unwrap_or_default();
+    fn show_sessions(&mut self, result: &Payload) {
         let own = self.session.and_then(|session| self.client.session_id(session));
         self.listed.clear();
-        for session in sessions {
-            let Some(id) = session["sessionId"].as_str() else { continue };
-            self.listed.push(id.to_owned());
-            let mark = if own.as_deref() == Some(id) { " (this one)" } else { "" };
-            let title = session["title"].as_str().unwrap_or_default();
-            let n = self.listed.len();
-            self.say(Look::Plain, &format!("  {n:>3}  {id}{mark}  {title}"));
+        let list: Option<SessionList<'_>> = result.view().ok();
+        for session in list.into_iter().flat_map(|list| list.sessions) {
+            let mark = if own.as_deref() == Some(&*session.id) { " (this one)" } else { "" };
+            let (n, title) = (self.listed.len() + 1, session.title.unwrap_or_default());
+            self.say(Look::Plain, &format!("  {n:>3}  {}{mark}  {title}", session.id));
+            self.listed.push(session.id.into());
         }
         match self.listed.is_empty() {
             true => self.say(Look::Dim, "there are none"),
@@ -230,25 +240,19 @@ impl Chat<'_> {
     }
 
     pub(super) fn config(&mut self, rest: &str) {
-        let session = self.session.and_then(|session| self.client.session_id(session));
-        match (rest.split_once(char::is_whitespace), session) {
+        match (rest.split_once(char::is_whitespace), self.session) {
             (Some((id, value)), Some(session)) => {
-                let option = self.view.options.iter().find(|option| option["id"] == id);
-                let is_switch = option.is_some_and(|option| option["type"] == "boolean");
-                let mut params = json!({ "sessionId": session, "configId": id, "value": value.trim() });
-                if is_switch {
-                    params["value"] = json!(matches!(value.trim(), "on" | "true" | "yes" | "1"));
-                    params["type"] = json!("boolean");
-                }
-                self.request(Asked::Option, "session/set_config_option", params);
+                let is_switch = self.view.options.iter().any(|option| option.id == id && option.is_switch);
+                let value = match value.trim() {
+                    word if is_switch => OptionValue::Switch(matches!(word, "on" | "true" | "yes" | "1")),
+                    word => OptionValue::Id(word),
+                };
+                let sent = self.client.with(|conn, now| conn.set_config_option(session, id, value, None, now));
+                self.sent(Asked::Option, sent);
             }
             _ if self.view.options.is_empty() => self.say(Look::Dim, "the session has no options"),
             _ => {
-                for option in self.view.options.clone() {
-                    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    let (id, now) = (text(&option["id"]), text(&option["currentValue"]));
-                    let values = option["options"].as_array();
-                    let values: Vec<_> = values.into_iter().flatten().map(|value| text(&value["value"])).collect();
+                for Setting { id, now, values, .. } in self.view.options.clone() {
                     self.say(Look::Plain, &format!("  {id} = {now}   {}", values.join(" | ")));
                 }
             }
@@ -256,10 +260,14 @@ impl Chat<'_> {
     }
 }
 
-fn modes(modes: &Value) -> Vec<(String, String)> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let all = modes["availableModes"].as_array();
-    all.into_iter().flatten().map(|mode| (text(&mode["id"]), text(&mode["name"]))).collect()
+/// A way to log in: what to type, or to do, and what it is.
+fn login(method: AuthMethod<'_>) -> (String, String) {
+    let how = match method.kind.as_deref() {
+        // The agent's own program does it, in a terminal of its own.
+        Some("terminal") => "run its login in a terminal, then come back".to_owned(),
+        _ => format!("/login {}", method.id),
+    };
+    (how, format!("{} {}", method.name.unwrap_or_default(), method.description.unwrap_or_default()))
 }
 
 /// What went wrong, in words.

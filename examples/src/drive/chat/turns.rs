@@ -5,9 +5,10 @@ use std::sync::PoisonError;
 
 use acp_core::{
     CommandError, Decision, IncomingKey, Offer, Outcome, Payload, PermissionTicket, Settlement, TurnKey,
+    view::Permission,
     wire::{PermissionOptionKind, StopReason},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::{super::exit, Chat, Over, screen::Look};
@@ -137,13 +138,9 @@ impl Chat<'_> {
 
     /// The agent asks for permission.
     pub(super) fn ask(&mut self, ticket: PermissionTicket, offer: &Offer, params: &Payload) {
-        let params: Value = params.get().unwrap_or_default();
-        let title = params["toolCall"]["title"]
-            .as_str()
-            .or(params["title"].as_str())
-            .or(offer.tool_call.as_deref())
-            .unwrap_or("something")
-            .to_owned();
+        let asked: Option<Permission<'_>> = params.view().ok();
+        let title = asked.as_ref().and_then(Permission::title).or(offer.tool_call.as_deref());
+        let title = title.unwrap_or("something").to_owned();
         let mut options: Vec<(char, Box<str>, String)> = Vec::new();
         for option in &offer.options {
             let wanted = match option.kind {

@@ -1,12 +1,15 @@
 //! What the agent reports, as a person sees it: text, thoughts, tool calls with how long they took, plans, diffs, usage.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use acp_core::{
     Payload,
-    wire::{PlanEntryStatus, ToolCallStatus, UpdateKind},
+    view::{
+        Commands, ConfigOption, ConfigValue, Content, List, NamedPlan, Patch, PlanEntry, SessionUpdate, ToolCall,
+        ToolContent, Update, Usage,
+    },
+    wire::{PlanEntryStatus, ToolCallStatus},
 };
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::screen::{Look, Screen};
@@ -25,8 +28,19 @@ pub(super) struct View {
     /// The commands of the agent: name and description.
     pub(super) commands: Vec<(String, String)>,
     pub(super) mode: Option<String>,
-    /// The options of the session, as the agent wrote them.
-    pub(super) options: Vec<Value>,
+    pub(super) options: Vec<Setting>,
+}
+
+/// An option of the session.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) id: String,
+    /// Its value, as it is shown.
+    pub(super) now: String,
+    /// The values there are.
+    pub(super) values: Vec<String>,
+    /// It is on or off.
+    pub(super) is_switch: bool,
 }
 
 #[derive(Debug)]
@@ -38,53 +52,54 @@ struct Call {
 impl View {
     /// Shows one update. In a turn of ours what the user says is known already.
     pub(super) fn update(&mut self, screen: &mut Screen, params: &Payload, in_turn: bool) {
-        let params: Value = params.get().unwrap_or_default();
-        let update = &params["update"];
-        let kind = UpdateKind::from(update["sessionUpdate"].as_str().unwrap_or_default());
-        match kind {
-            UpdateKind::AgentMessageChunk => screen.text(Look::Plain, &block(&update["content"])),
-            UpdateKind::AgentThoughtChunk => screen.text(Look::Dim, &block(&update["content"])),
-            UpdateKind::UserMessageChunk | UpdateKind::UserMessage if in_turn => {}
-            UpdateKind::UserMessage => screen.line(Look::Bold, &blocks(&update["content"])),
-            UpdateKind::AgentMessage => screen.line(Look::Plain, &blocks(&update["content"])),
-            UpdateKind::AgentThought => screen.line(Look::Dim, &blocks(&update["content"])),
-            UpdateKind::UserMessageChunk => screen.text(Look::Bold, &block(&update["content"])),
-            UpdateKind::ToolCall | UpdateKind::ToolCallUpdate => self.tool_call(screen, update),
-            UpdateKind::Plan => self.plan(screen, update),
-            UpdateKind::PlanUpdate => self.plan(screen, &update["plan"]),
+        let update = match params.view::<SessionUpdate<'_>>() {
+            Ok(SessionUpdate { update, .. }) => update,
+            Err(why) => return screen.line(Look::Warn, &format!("(an update that cannot be read: {why})")),
+        };
+        match update {
+            Update::AgentMessageChunk(said) => screen.text(Look::Plain, &block(&said.content)),
+            Update::AgentThoughtChunk(said) => screen.text(Look::Dim, &block(&said.content)),
+            Update::UserMessageChunk(_) | Update::UserMessage(_) if in_turn => {}
+            Update::UserMessageChunk(said) => screen.text(Look::Bold, &block(&said.content)),
+            Update::UserMessage(said) => screen.line(Look::Bold, &blocks(said.content)),
+            Update::AgentMessage(said) => screen.line(Look::Plain, &blocks(said.content)),
+            Update::AgentThought(said) => screen.line(Look::Dim, &blocks(said.content)),
+            Update::ToolCall(call) | Update::ToolCallUpdate(call) => self.tool_call(screen, call),
+            Update::Plan(plan) => self.plan(screen, plan.entries),
+            Update::PlanUpdate(update) => match update.plan {
+                NamedPlan::Items(plan) => self.plan(screen, plan.entries),
+                NamedPlan::Markdown(plan) => screen.line(Look::Plain, &plan.content),
+                other => screen.line(Look::Dim, &format!("(a plan: {})", other.kind())),
+            },
             // The ends of turns are told by themselves.
-            UpdateKind::StateUpdate | UpdateKind::ReplayComplete => {}
-            UpdateKind::UsageUpdate => self.usage = usage(update),
-            UpdateKind::AvailableCommandsUpdate => {
-                let commands = update["availableCommands"].as_array();
-                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-                self.commands = commands
-                    .into_iter()
-                    .flatten()
-                    .map(|command| (text(&command["name"]), text(&command["description"])))
-                    .collect();
+            Update::StateUpdate(_) | Update::ReplayComplete(_) => {}
+            Update::UsageUpdate(update) => self.usage = Some(usage(&update)),
+            Update::AvailableCommandsUpdate(Commands { commands, .. }) => {
+                let described = |text: Option<_>| text.map(String::from).unwrap_or_default();
+                self.commands =
+                    commands.iter().map(|command| (command.name.into(), described(command.description))).collect();
             }
-            UpdateKind::CurrentModeUpdate => {
-                let mode = update["currentModeId"].as_str().or_else(|| update["modeId"].as_str());
-                self.mode = mode.map(str::to_owned);
-                screen.line(Look::Dim, &format!("mode: {}", mode.unwrap_or("?")));
+            Update::CurrentModeUpdate(mode) => {
+                screen.line(Look::Dim, &format!("mode: {}", mode.id));
+                self.mode = Some(mode.id.into());
             }
-            UpdateKind::ConfigOptionUpdate => self.set_options(&update["configOptions"]),
-            UpdateKind::SessionInfoUpdate => {
-                if let Some(title) = update["title"].as_str() {
+            Update::ConfigOptionUpdate(update) => self.set_options(update.options),
+            Update::SessionInfoUpdate(info) => {
+                if let Patch::Value(title) = info.title {
                     screen.line(Look::Dim, &format!("session: {title}"));
                 }
             }
-            UpdateKind::Notice => {
-                screen.line(Look::Warn, update["message"].as_str().or_else(|| update["text"].as_str()).unwrap_or("?"));
+            Update::Notice(notice) => {
+                let more = notice.description.map(|more| format!(": {more}")).unwrap_or_default();
+                screen.line(Look::Warn, &format!("{}{more}", notice.title));
             }
             // What has no picture here is not hidden either.
-            other => screen.line(Look::Dim, &format!("({other})")),
+            other => screen.line(Look::Dim, &format!("({})", other.kind())),
         }
     }
 
-    pub(super) fn set_options(&mut self, options: &Value) {
-        self.options = options.as_array().cloned().unwrap_or_default();
+    pub(super) fn set_options(&mut self, options: List<'_, ConfigOption<'_>>) {
+        self.options = options.iter().map(|option| Setting::of(&option)).collect();
     }
 
     /// What is known about the use of the context, to be shown with the end of a turn.
@@ -92,23 +107,22 @@ impl View {
         self.usage.as_deref()
     }
 
-    fn tool_call(&mut self, screen: &mut Screen, update: &Value) {
-        let id = update["toolCallId"].as_str().unwrap_or("?").to_owned();
-        let title = update["title"].as_str().map(str::to_owned);
+    fn tool_call(&mut self, screen: &mut Screen, update: ToolCall<'_>) {
+        let id = String::from(update.id);
         let is_new = !self.calls.contains_key(&id);
         let call = self.calls.entry(id.clone()).or_insert_with(|| Call { title: id, started: Instant::now() });
-        if let Some(title) = title {
-            call.title = title;
+        if let Patch::Value(title) = update.title {
+            call.title = title.into();
         }
         if is_new {
-            let kind = update["kind"].as_str().map(|kind| format!(" ({kind})")).unwrap_or_default();
+            let kind = update.kind.value().map(|kind| format!(" ({kind})")).unwrap_or_default();
             screen.line(Look::Accent, &format!("● {}{kind}", call.title));
         }
-        let status = update["status"].as_str().map(ToolCallStatus::from);
-        let took = call.started.elapsed().as_secs_f64();
-        let title = call.title.clone();
-        contents(screen, &update["content"]);
-        match status {
+        for content in update.content.into_value().into_iter().flatten() {
+            show(screen, &content);
+        }
+        let (title, took) = (&call.title, call.started.elapsed().as_secs_f64());
+        match update.status.into_value() {
             Some(ToolCallStatus::Completed) => screen.line(Look::Good, &format!("✓ {title}, {took:.1} s")),
             Some(ToolCallStatus::Failed) => screen.line(Look::Bad, &format!("✗ {title}, {took:.1} s")),
             Some(ToolCallStatus::Pending | ToolCallStatus::InProgress) | None => {}
@@ -116,18 +130,25 @@ impl View {
         }
     }
 
-    fn plan(&mut self, screen: &mut Screen, update: &Value) {
-        let entries = update["entries"].as_array();
+    /// Its turn is over, and these tool calls have no result.
+    pub(super) fn left_open(&self, screen: &mut Screen, calls: &[Box<str>]) {
+        for call in calls.iter().filter_map(|call| self.calls.get(&**call)) {
+            let took = call.started.elapsed().as_secs_f64();
+            screen.line(Look::Warn, &format!("✗ {}, cut short after {took:.1} s", call.title));
+        }
+    }
+
+    fn plan(&mut self, screen: &mut Screen, entries: List<'_, PlanEntry<'_>>) {
         let plan: Vec<String> = entries
-            .into_iter()
-            .flatten()
+            .iter()
             .map(|entry| {
-                let tick = match PlanEntryStatus::from(entry["status"].as_str().unwrap_or_default()) {
-                    PlanEntryStatus::Completed => "☑",
-                    PlanEntryStatus::InProgress => "◐",
+                let tick = match entry.status {
+                    Some(PlanEntryStatus::Completed) => "☑",
+                    Some(PlanEntryStatus::InProgress) => "◐",
+                    Some(PlanEntryStatus::Cancelled) => "☒",
                     _ => "☐",
                 };
-                format!("{tick} {}", entry["content"].as_str().unwrap_or_default())
+                format!("{tick} {}", entry.content)
             })
             .collect();
         if plan == self.plan {
@@ -142,49 +163,63 @@ impl View {
     }
 }
 
+impl Setting {
+    fn of(option: &ConfigOption<'_>) -> Self {
+        let (now, values) = match &option.value {
+            ConfigValue::Select(select) => {
+                (select.current.to_string(), select.values().map(|value| value.id.into()).collect())
+            }
+            ConfigValue::Switch(switch) => (switch.current.to_string(), Vec::new()),
+            other => {
+                (other.raw().member("currentValue").map_or_else(|| "?".to_owned(), |now| now.to_string()), Vec::new())
+            }
+        };
+        let is_switch = matches!(option.value, ConfigValue::Switch(_));
+        Self { id: option.id.to_string(), now, values, is_switch }
+    }
+}
+
 /// A block of content in a message.
-fn block(content: &Value) -> String {
-    let kind = content["type"].as_str().unwrap_or_default();
-    match (kind, content["text"].as_str()) {
-        ("text", Some(text)) => text.to_owned(),
-        ("resource_link", _) => format!("[{}]", content["uri"].as_str().unwrap_or("?")),
-        ("resource", _) => format!("[{}]", content["resource"]["uri"].as_str().unwrap_or("?")),
-        (kind, _) => format!("[{kind}]"),
+fn block<'a>(content: &'a Content<'_>) -> Cow<'a, str> {
+    match content {
+        Content::Text(text) => (&*text.text).into(),
+        Content::ResourceLink(link) => format!("[{}]", link.uri).into(),
+        Content::Resource(resource) => format!("[{}]", resource.resource.uri).into(),
+        other => format!("[{}]", other.kind()).into(),
     }
 }
 
 /// The content of a whole message.
-fn blocks(content: &Value) -> String {
-    content.as_array().map_or_else(|| block(content), |blocks| blocks.iter().map(block).collect())
+fn blocks(content: Patch<List<'_, Content<'_>>>) -> String {
+    content.into_value().into_iter().flatten().map(|content| block(&content).into_owned()).collect()
 }
 
-/// What a tool call shows: diffs, and text.
-fn contents(screen: &mut Screen, contents: &Value) {
-    for content in contents.as_array().into_iter().flatten() {
-        match content["type"].as_str() {
-            Some("diff") => {
-                if let Some(patch) = content["patch"]["text"].as_str() {
-                    patched(screen, patch);
-                    continue;
-                }
-                screen.line(Look::Bold, &format!("  {}", content["path"].as_str().unwrap_or("?")));
-                diff(
-                    screen,
-                    content["oldText"].as_str().unwrap_or_default(),
-                    content["newText"].as_str().unwrap_or_default(),
-                );
-            }
-            Some("content") => {
-                let text = block(&content["content"]);
-                let mut lines = text.lines();
-                for line in lines.by_ref().take(LINES) {
-                    screen.line(Look::Dim, &format!("  {line}"));
-                }
-                more(screen, lines.count());
-            }
-            Some("terminal") => screen.line(Look::Dim, "  (its output is in a terminal)"),
-            _ => {}
+/// Something that a tool call yields: diffs, and text.
+fn show(screen: &mut Screen, content: &ToolContent<'_>) {
+    match content {
+        ToolContent::Diff(change) => {
+            screen.line(Look::Bold, &format!("  {}", change.path));
+            diff(screen, change.old_text.as_deref().unwrap_or_default(), &change.new_text);
         }
+        ToolContent::Changes(changes) => match &changes.patch {
+            Some(patch) => patched(screen, &patch.text),
+            None => {
+                for change in changes.changes {
+                    let path = change.path.unwrap_or_default();
+                    screen.line(Look::Bold, &format!("  {} {path}", change.operation));
+                }
+            }
+        },
+        ToolContent::Content(content) => {
+            let text = block(content);
+            let mut lines = text.lines();
+            for line in lines.by_ref().take(LINES) {
+                screen.line(Look::Dim, &format!("  {line}"));
+            }
+            more(screen, lines.count());
+        }
+        ToolContent::Terminal(_) => screen.line(Look::Dim, "  (its output is in a terminal)"),
+        _ => {}
     }
 }
 
@@ -225,13 +260,12 @@ fn more(screen: &mut Screen, lines: usize) {
     }
 }
 
-fn usage(update: &Value) -> Option<String> {
-    let (used, size) = (update["used"].as_u64()?, update["size"].as_u64()?);
-    let cost = update["cost"]["amount"].as_f64().map(|amount| {
-        let currency = update["cost"]["currency"].as_str().unwrap_or_default();
-        format!(", {amount:.2} {currency}")
+fn usage(update: &Usage<'_>) -> String {
+    let cost = update.cost.value().map(|cost| {
+        let currency = cost.currency.as_deref().unwrap_or_default();
+        format!(", {:.2} {currency}", cost.amount)
     });
-    Some(format!("{used} of {size} tokens{}", cost.unwrap_or_default()))
+    format!("{} of {} tokens{}", update.used, update.size, cost.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -246,7 +280,11 @@ mod tests {
         let mut screen = Screen::new(Box::new(move |text| sink.lock().expect("one thread").push_str(&text)), false);
         let mut view = View::default();
         for update in updates {
-            view.update(&mut screen, &Payload::parse(format!("{{\"update\":{update}}}")).expect("JSON"), true);
+            view.update(
+                &mut screen,
+                &Payload::parse(format!(r#"{{"sessionId":"s","update":{update}}}"#)).expect("JSON"),
+                true,
+            );
         }
         screen.flush();
         let printed = printed.lock().expect("one thread");
@@ -265,6 +303,29 @@ mod tests {
     fn a_plan_has_ticks_and_is_shown_when_it_changes() {
         let plan = r#"{"sessionUpdate":"plan","entries":[{"content":"read","status":"completed"},{"content":"write","status":"in_progress"},{"content":"test","status":"pending"}]}"#;
         assert_eq!(shown(&[plan, plan]), "plan\n  ☑ read\n  ◐ write\n  ☐ test\n");
+    }
+
+    #[test]
+    fn a_notice_and_a_plan_in_markdown_are_shown_in_words() {
+        let notice =
+            r#"{"sessionUpdate":"notice","severity":"warning","title":"Slow","description":"the model is busy"}"#;
+        assert_eq!(shown(&[notice]), "Slow: the model is busy\n");
+        let plan = r##"{"sessionUpdate":"plan_update","plan":{"type":"markdown","planId":"p","content":"# Do it"}}"##;
+        assert_eq!(shown(&[plan]), "# Do it\n");
+    }
+
+    #[test]
+    fn options_are_known_in_both_versions_with_the_values_of_groups() {
+        let params = Payload::parse(
+            r#"{"sessionId":"s","update":{"sessionUpdate":"config_option_update","configOptions":[
+                {"id":"model","type":"select","currentValue":"a","options":[{"group":"g","options":[{"value":"a"},{"value":"b"}]}]},
+                {"configId":"fast","type":"boolean","currentValue":false},
+                {"configId":"dial","type":"_dial","currentValue":0.5}]}}"#,
+        );
+        let mut view = View::default();
+        view.update(&mut Screen::new(Box::new(drop), false), &params.expect("JSON"), true);
+        let known: Vec<_> = view.options.iter().map(|it| format!("{} {} {:?}", it.id, it.now, it.values)).collect();
+        assert_eq!(known, [r#"model a ["a", "b"]"#, "fast false []", "dial 0.5 []"]);
     }
 
     #[test]

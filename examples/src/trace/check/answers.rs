@@ -2,6 +2,7 @@
 
 use acp_core::{
     ErrorObject, Payload, Side,
+    view::{Initialized, Permission},
     wire::{Capabilities, Id, Method, PermissionOutcome, permission_outcome},
 };
 use serde_json::Value;
@@ -61,20 +62,14 @@ impl Observer {
     fn initialized(&mut self, result: &Payload) {
         self.handshake = Handshake::Done;
         self.of_agent = Capabilities::of_agent(result);
-        let result: Value = result.get().unwrap_or_default();
-        match result["protocolVersion"].as_u64() {
-            None => self.found(r::BAD_RESULT, "`protocolVersion` of the answer must be a whole number", None),
-            Some(version) => self.foreign = version != 1,
-        }
-        let prompt = &result["agentCapabilities"]["promptCapabilities"];
-        for (capability, kind) in [("image", "image"), ("audio", "audio"), ("embeddedContext", "resource")] {
-            if prompt[capability] == true {
-                self.content.insert(kind);
-            }
-        }
-        let methods = result["authMethods"].as_array();
-        self.auth_methods =
-            Some(methods.into_iter().flatten().filter_map(|method| method["id"].as_str().map(str::to_owned)).collect());
+        let Ok(said) = result.view::<Initialized<'_>>() else {
+            return self.found(r::BAD_RESULT, "`protocolVersion` of the answer must be a whole number", None);
+        };
+        self.foreign = said.version != 1;
+        let offers = &said.capabilities;
+        let blocks = [(offers.images, "image"), (offers.audio, "audio"), (offers.embedded_context, "resource")];
+        self.content.extend(blocks.into_iter().filter_map(|(offered, kind)| offered.then_some(kind)));
+        self.auth_methods = Some(said.logins.into_iter().flatten().map(|method| method.id.into_owned()).collect());
     }
 
     fn client_answered(&mut self, id: &Id, method: Method, open: &Open, result: &Payload) {
@@ -82,9 +77,8 @@ impl Observer {
         match method {
             Method::SessionRequestPermission => match permission_outcome(result) {
                 Some(PermissionOutcome::Selected(option)) => {
-                    let asked: Value = open.params.get().unwrap_or_default();
-                    let offered = asked["options"].as_array();
-                    if !offered.into_iter().flatten().any(|offered| offered["optionId"] == *option) {
+                    let asked: Option<Permission<'_>> = open.params.view().ok();
+                    if !asked.into_iter().flat_map(|asked| asked.options).any(|offered| *offered.id == *option) {
                         let what = format!("option {option:?} was not offered");
                         self.found(r::OPTION_NOT_OFFERED, what, Some(open.line));
                     }
