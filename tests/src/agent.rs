@@ -6,9 +6,8 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 
 use acp_core::{
-    Agent, AgentAction, CommandError, Common, Config, Deadline, Delivery, ErrorObject, InitializeTicket, Payload,
-    RequestKey, Scope, SessionKey, SessionTicket, Ticket, Timestamp, TurnEnd, TurnKey, TurnTicket, ticket::Fork,
-    wire::StopReason,
+    Agent, AgentAction, CommandError, Common, Config, Deadline, Delivery, ErrorObject, InitializeTicket, RequestKey,
+    Scope, SessionKey, SessionTicket, Ticket, Timestamp, TurnEnd, TurnKey, TurnTicket, ticket::Fork, wire::StopReason,
 };
 use serde_json::{Value, json};
 
@@ -321,7 +320,14 @@ impl AgentBench {
     ///
     /// As the command says.
     pub fn ask(&mut self, scope: impl Into<Scope>, method: &str) -> Result<RequestKey, CommandError> {
-        self.conn.request_in(scope, method, &Payload::EMPTY, None, self.now)
+        let params = match method {
+            "fs/read_text_file" => json!({ "path": "/a" }),
+            "fs/write_text_file" => json!({ "path": "/a", "content": "a" }),
+            "terminal/create" => json!({ "command": "a" }),
+            of if of.starts_with("terminal/") => json!({ "terminalId": "t" }),
+            _ => json!({}),
+        };
+        self.conn.request_in(scope, method, &payload(params), None, self.now)
     }
 
     /// Asks for permission.

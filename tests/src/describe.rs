@@ -90,7 +90,7 @@ pub fn outcome(outcome: &Outcome) -> String {
     }
 }
 
-fn violation(violation: &Violation) -> String {
+pub(crate) fn violation(violation: &Violation) -> String {
     match violation {
         Violation::NotJson { size } => format!("not JSON ({size})"),
         Violation::NotRpc { why, size } => format!("not RPC ({size}): {why}"),

@@ -8,8 +8,11 @@ pub mod describe;
 #[cfg(doctest)]
 mod documents;
 pub mod explore;
+pub mod golden;
 pub mod graph;
 pub mod pair;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod suite;
 pub mod taped;
 pub mod v2;

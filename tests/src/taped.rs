@@ -83,12 +83,15 @@ impl<R: Role> Drop for Taped<R> {
     }
 }
 
-/// Replays a recording, takes its texts out, and replays that.
+/// Replays a recording, takes its texts out, and replays that. In tests, what was emitted is also read with the official
+/// types.
 ///
 /// # Panics
 ///
-/// Either does something else than was recorded.
+/// Either does something else than was recorded, or what was emitted is not as the schema says.
 pub fn check(recording: &str) {
+    #[cfg(feature = "schema")]
+    crate::schema::check(recording);
     let replayed = replay(recording);
     assert!(replayed.is_ok(), "{}\n{recording}", replayed.unwrap_err());
     match redact(recording) {

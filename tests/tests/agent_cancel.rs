@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use acp_core::{Config, Delivery, Overlap, wire::StopReason};
 use acp_tests::agent::{AgentBench, chunk, tool_call};
+use acp_tests::schema::may_emit;
 use serde_json::json;
 
 fn none() -> Vec<String> {
@@ -241,6 +242,7 @@ fn cancelling_a_request_that_is_not_open_does_nothing() {
 
 #[test]
 fn any_other_request_stays_its_owners_to_answer_and_is_signalled_once() {
+    may_emit("its host answers with a member of its own");
     for answer in [Ok(json!({ "done": true })), Err(-32800)] {
         let mut bench = AgentBench::ready();
         bench.request(7, "session/set_mode", json!({ "sessionId": "s1" }));

@@ -3,6 +3,7 @@
 
 use acp_core::{CommandError, Config, Connection, Delivery, ErrorObject, wire::Method, wire::Sender};
 use acp_tests::agent::{AgentBench, every_capability, every_client_capability};
+use acp_tests::schema::may_emit;
 use serde_json::{Value, json};
 
 /// Every request of the client's that the protocol names, with params that would do.
@@ -73,6 +74,7 @@ fn notifications_before_initialize_do_nothing() {
 
 #[test]
 fn the_asked_version_is_answered_if_it_is_spoken_and_else_the_newest() {
+    may_emit("its host answers in the shape of version 2, whatever was agreed");
     for (spoken, asked, answered) in [
         (vec![1], 1, 1),
         (vec![1], 0, 1),
@@ -160,6 +162,7 @@ fn an_answer_to_initialize_that_fits_on_no_line_agrees_on_nothing() {
 
 #[test]
 fn the_answer_to_initialize_is_all_that_is_sent() {
+    may_emit("its host has a member of its own");
     let mut bench = being_initialized();
     bench.initialize(&json!({ "agentCapabilities": {}, "protocolVersionX": 1 }));
     let frames = bench.frames();
@@ -199,6 +202,7 @@ fn what_the_agent_did_not_offer_is_not_found_without_asking_the_host() {
 
 #[test]
 fn what_the_client_did_not_offer_is_refused_here_and_nothing_is_sent() {
+    may_emit("its host asks without params");
     let methods = [
         ("fs/read_text_file", json!({ "fs": { "readTextFile": true } })),
         ("fs/write_text_file", json!({ "fs": { "writeTextFile": true } })),

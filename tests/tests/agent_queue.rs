@@ -2,6 +2,7 @@
 
 use acp_core::{Config, Delivery, Overlap, wire::StopReason};
 use acp_tests::agent::{AgentBench, chunk, tool_call};
+use acp_tests::schema::may_emit;
 
 fn with(overlap: Overlap) -> AgentBench {
     let mut config = Config::agent();
@@ -49,6 +50,7 @@ fn turns_are_numbered_upwards_also_after_failures() {
 
 #[test]
 fn the_stop_reason_or_the_error_goes_out_as_the_host_gave_it() {
+    may_emit("its host has reasons of its own");
     for reason in StopReason::KNOWN.iter().filter(|reason| **reason != StopReason::Cancelled) {
         let mut bench = AgentBench::ready();
         bench.prompt(3, "s1");

@@ -181,6 +181,7 @@ fn a_permission_outlives_the_turn_that_ended_without_a_cancel() {
 
 #[test]
 fn machines_have_a_deadline_and_people_and_programs_have_none() {
+    acp_tests::schema::may_emit("its host asks without params");
     for (method, bounded) in [
         ("fs/read_text_file", true),
         ("fs/write_text_file", true),

@@ -4,6 +4,7 @@ use acp_core::{CancelKind, Cancellation, Cause, Config, Payload, RequestKey};
 use acp_tests::{
     bench::payload,
     client::{ClientBench, config},
+    schema::may_emit,
 };
 use core::time::Duration;
 use serde_json::json;
@@ -36,6 +37,7 @@ fn a_prompt_may_take_as_long_as_it_takes() {
 
 #[test]
 fn a_request_is_bounded_by_what_its_caller_says() {
+    may_emit("its host asks without params");
     let (mut client, _) = ClientBench::ready(Config::client());
     let bounded = ask(&mut client, "session/set_mode", Some(seconds(5)));
     ask(&mut client, "_unbounded", None);
@@ -189,6 +191,7 @@ fn a_cancel_of_a_request_that_was_not_delivered_may_be_asked_again() {
 
 #[test]
 fn requests_in_a_turn_resolve_when_it_is_cancelled_and_cascade_where_that_is_the_policy() {
+    may_emit("its host asks without params");
     for cascade in [false, true] {
         let (mut client, session, turn) = ClientBench::running(config(|config| config.cascade = cascade));
         let now = client.now;

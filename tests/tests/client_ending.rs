@@ -22,7 +22,8 @@ fn busy() -> ClientBench {
     let now = client.now;
     client.conn.prompt(session, &text("waits"), None, now).expect("room"); // turn 3
     let slow = client.conn.request("_slow", None, Some(Duration::from_secs(600)), now).expect("room"); // request 6
-    client.conn.open_session(&SessionPlan::new(Payload::EMPTY), now).expect("room"); // request 7
+    let place = payload(json!({ "cwd": "/", "mcpServers": [] }));
+    client.conn.open_session(&SessionPlan::new(place), now).expect("room"); // request 7
     client.said();
     client.chunk("s3", "early");
     client.permission("p", "s2");

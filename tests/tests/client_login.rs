@@ -1,6 +1,8 @@
 //! What an opening comes to when it is not simply answered: a login that is demanded, and answers that cannot be used.
 
-use acp_core::{ClientAction, Common, Config, Outcome, Payload, RequestKey, Resolved, SessionPlan, TurnKey};
+use acp_core::{
+    ClientAction, CommandError, Common, Config, Outcome, Payload, RequestKey, Resolved, SessionPlan, TurnKey,
+};
 use acp_tests::{
     bench::{agent_capabilities, payload},
     client::{ClientBench, config, text},
@@ -61,6 +63,25 @@ fn a_demanded_login_surfaces_with_the_advertised_ways_and_nothing_is_tried_by_it
     assert!(told.iter().all(|resolved| resolved.outcome.is_auth_required() && resolved.session.is_none()));
     assert_eq!(client.conn.auth_methods().collect::<Vec<_>>(), ["key", "web"]);
     assert_eq!((client.said(), client.conn.sessions(), client.conn.unresolved()), (vec![], 0, 0));
+}
+
+/// "The Client MUST NOT send an `authenticate` request for a terminal method" (ACP v1, Authentication).
+#[test]
+fn a_login_for_a_terminal_is_never_asked_for_on_the_wire() {
+    let mut client = ClientBench::fresh(Config::client());
+    let methods = json!([{ "id": "tui", "name": "There", "type": "terminal" }, { "id": "web", "name": "Here" }]);
+    client.initialize(json!({ "authMethods": methods }));
+    client.heard();
+    assert_eq!(client.conn.auth_methods().collect::<Vec<_>>(), ["web"]);
+    let now = client.now;
+    let params = payload(json!({ "methodId": "tui" }));
+    for asked in [client.conn.log_in("tui", None, now), client.conn.request("authenticate", Some(params), None, now)] {
+        assert!(matches!(asked, Err(CommandError::NotOffered(_))), "{asked:?}");
+    }
+    open(&mut client, &plan("tui"));
+    client.said();
+    client.error(2, -32000);
+    assert_eq!(client.said(), [""; 0], "the demand is told, and nothing is tried");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use acp_core::{CloseReason, CommandError, Config, Misuse, Payload, SessionPlan};
 use acp_tests::{
     bench::{agent_capabilities, payload},
     client::{ClientBench, config, text},
+    schema::may_emit,
 };
 use serde_json::{Value, json};
 
@@ -16,11 +17,11 @@ fn options() -> Payload {
 #[test]
 fn initialize_is_sent_once_while_it_is_open_and_after_it_succeeded() {
     let mut client = ClientBench::fresh(Config::client());
-    let offer = payload(json!({ "clientInfo": { "name": "x" }, "_meta": { "a": 1 } }));
+    let offer = payload(json!({ "clientInfo": { "name": "x", "version": "1" }, "_meta": { "a": 1 } }));
     let now = client.now;
     assert!(client.conn.initialize(&offer, now).is_ok());
     assert_eq!(client.conn.initialize(&offer, now), Err(Misuse::AlreadyInitialized.into()));
-    let params = json!({ "protocolVersion": 1, "clientInfo": { "name": "x" }, "_meta": { "a": 1 } });
+    let params = json!({ "protocolVersion": 1, "clientInfo": { "name": "x", "version": "1" }, "_meta": { "a": 1 } });
     assert_eq!(client.frames(), [json!({ "id": 1, "method": "initialize", "params": params })]);
     client.result(1, json!({ "protocolVersion": 1 }));
     assert_eq!(client.conn.initialize(&offer, now), Err(Misuse::AlreadyInitialized.into()));
@@ -97,6 +98,7 @@ fn nothing_is_sent_before_the_version_is_agreed() {
 
 #[test]
 fn a_stored_session_is_opened_as_the_agent_offers_and_the_caller_prefers() {
+    may_emit("its host opens a session without naming servers");
     let both = json!({ "loadSession": true, "sessionCapabilities": { "resume": {} } });
     let load = json!({ "loadSession": true, "sessionCapabilities": { "resume": null } });
     let resume = json!({ "loadSession": false, "sessionCapabilities": { "resume": true, "list": true } });

@@ -11,7 +11,10 @@ fn ending() -> Bench<acp_core::Agent> {
     let mut agent = Bench::agent(Config::agent());
     let session = agent.session("s1");
     for _ in 0..5 {
-        agent.conn.update(session, &payload(json!({})), agent.now).expect("there is room");
+        agent
+            .conn
+            .update(session, &payload(json!({ "sessionUpdate": "session_info_update" })), agent.now)
+            .expect("there is room");
     }
     agent.eof();
     agent

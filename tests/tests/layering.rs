@@ -198,6 +198,22 @@ fn imports_of_the_core_run_downwards_and_it_has_no_std() {
     assert_none(&faults(&files, &dependencies(&read(&core.join("Cargo.toml")))));
 }
 
+/// The order of a `serde_json` map depends on a feature of it, which any other crate of a build may turn on.
+#[test]
+fn the_core_writes_no_json_by_way_of_a_map() {
+    let files = files_below(&root().join("acp-core/src"));
+    let files = files.iter().filter(|file| !file.name.contains("/tests"));
+    let faults: Vec<_> = files.flat_map(map_faults).collect();
+    assert_none(&faults);
+}
+
+fn map_faults(file: &File) -> Vec<String> {
+    let (shipped, _) = shipped(&tokens(&file.source));
+    let named = shipped.windows(2).filter(|two| matches!(two, [name, next] if name.text == "json" && next.text == "!"));
+    let why = "`json!` makes a map: write the text, as `wire/own.rs` does";
+    named.map(|two| format!("{}:{}: {why}", file.name, two[0].line)).collect()
+}
+
 #[test]
 fn no_file_is_longer_than_one_can_hold_in_the_head() {
     let mut found = Vec::new();

@@ -109,7 +109,7 @@ fn a_request_of_1_gib_is_skipped_and_refused_under_its_id() {
     let (front, back) = (r#"{"params":{"sessionId":"s1","t":""#, r#""},"method":"_big","id":"q","jsonrpc":"2.0"}"#);
     let (_, while_skipping) = feed_line(&mut agent, &meter, front, 1 << 30, back);
     assert!(while_skipping < MIB, "{while_skipping}");
-    let data = r#"{"limit":16777216,"method":"_big","size":1073741824}"#;
+    let data = r#"{"method":"_big","size":1073741824,"limit":16777216}"#;
     assert_eq!(agent.frames(), [acp_tests::wire::err_with("\"q\"", -32600, data)]);
     assert_eq!(agent.actions(), ["violation too long: 1073741824 of 16777216, _big s1"]);
 }

@@ -12,6 +12,7 @@ use acp_core::{
 };
 use acp_tests::{
     describe::Describe,
+    schema::may_emit,
     taped,
     wire::{Wire, raw},
 };
@@ -61,6 +62,7 @@ impl Host for Client {
 }
 
 fn act_all<R: Host>(wire: &mut Wire<R>) {
+    may_emit("its host answers everything alike");
     while let Some(action) = wire.conn.poll_action() {
         R::act(&mut wire.conn, action, wire.now);
     }

@@ -12,7 +12,7 @@ use crate::{
     session::Stage,
     ticket::{IncomingKey, SessionKey, Ticket, TurnKey},
     timers::Cause,
-    wire::{Payload, StopReason, write_update},
+    wire::{StopReason, own, write_update},
 };
 
 impl Connection<Agent> {
@@ -57,10 +57,7 @@ impl Connection<Agent> {
                 Delivery::Queued => Delivery::AsWithdrawn,
                 other => other,
             },
-            TurnEnd::Stop(reason) => match Payload::try_from(serde_json::json!({ "stopReason": reason.as_str() })) {
-                Ok(result) => self.answer(key, Ok(&result)),
-                Err(_) => self.answer_cancelled(key, STOP_CANCELLED),
-            },
+            TurnEnd::Stop(reason) => self.answer(key, Ok(&own::stopped(reason.as_str()))),
             TurnEnd::Error(error) => self.answer(key, Err(error)),
         }
     }
@@ -78,16 +75,10 @@ impl Connection<Agent> {
         }
         let known = self.sessions.get(session).filter(|_| !self.lifecycle.is_closed());
         if let Some(id) = known.map(|known| known.id.clone()) {
+            let status = if self.speaks_v2() { "cancelled" } else { "failed" };
             for call in &calls {
-                let update = serde_json::json!({
-                    "sessionUpdate": "tool_call_update",
-                    "toolCallId": call,
-                    "status": if self.speaks_v2() { "cancelled" } else { "failed" },
-                    "content": [{ "type": "content", "content": { "type": "text", "text": "cancelled" } }],
-                });
-                if let Ok(update) = Payload::try_from(update) {
-                    self.outbox.push(Tag::Plain, |out| write_update(out, &id, &update));
-                }
+                let update = own::closed_call(call, status);
+                self.outbox.push(Tag::Plain, |out| write_update(out, &id, &update));
                 self.cancel_no_longer(session, call);
             }
         }

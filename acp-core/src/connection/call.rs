@@ -111,7 +111,9 @@ impl<R: Role> Connection<R> {
         self.check_direction(known, Form::Request)?;
         match known.spec().gate(self.speaks().number()) {
             None => return Err(self.unsupported(&method)),
-            Some(gate) if !self.peer.offers(gate) => return Err(CommandError::NotOffered(method)),
+            Some(gate) if !self.peer.offers(gate) || !R::is_offered(self, known, params.as_ref()) => {
+                return Err(CommandError::NotOffered(method));
+            }
             Some(_) => {}
         }
         if let Some(gate) = params.as_ref().filter(|_| known == Method::ElicitationCreate).and_then(v1::elicitation) {

@@ -22,8 +22,10 @@ pub struct ClientState {
     pub(super) stops: BTreeMap<SessionKey, FrameId>,
     /// Openings that may need a login, by the key of their first request.
     pub(super) openings: BTreeMap<u64, Opening>,
-    /// The ids of the ways to log in that the agent advertised.
+    /// The ids of the ways to log in that the agent advertised, and that can be asked for on the wire.
     pub(super) auth_methods: Vec<Box<str>>,
+    /// Those that cannot: they are for a terminal.
+    pub(super) terminal_logins: Vec<Box<str>>,
     /// Version 2: what is kept of each session.
     pub(super) watched: BTreeMap<SessionKey, Watched>,
     /// What we offered before the `initialize` that is under way, which stands again if that one fails.

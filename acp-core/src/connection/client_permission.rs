@@ -12,6 +12,7 @@ use crate::{
     wire::{
         ErrorObject, Method, MethodName, Payload, code,
         dialect::{v1, v2},
+        own,
     },
 };
 
@@ -27,13 +28,7 @@ impl Connection<Client> {
         };
         self.step_turns(session, TurnInput::Answered(key.0));
         match decision {
-            Decision::Select(id) if options.contains(id) => {
-                let chosen = serde_json::json!({ "outcome": { "outcome": "selected", "optionId": id } });
-                match Payload::try_from(chosen) {
-                    Ok(chosen) => self.answer(key, Ok(&chosen)),
-                    Err(_) => self.answer_cancelled(key, OUTCOME_CANCELLED),
-                }
-            }
+            Decision::Select(id) if options.contains(id) => self.answer(key, Ok(&own::selected(id))),
             Decision::Select(_) => self.answer_cancelled(key, OUTCOME_CANCELLED),
             Decision::Cancelled => match self.answer_cancelled(key, OUTCOME_CANCELLED) {
                 Delivery::AsCancelled => Delivery::Queued,

@@ -49,6 +49,12 @@ impl Hooks for Client {
         conn.tell(Common::Request { ticket: Ticket { key }, method, session, params });
     }
 
+    fn is_offered(conn: &Connection<Self>, method: Method, params: Option<&Payload>) -> bool {
+        let is_login = matches!(method, Method::Authenticate | Method::AuthLogin);
+        let way = params.filter(|_| is_login).and_then(v1::login);
+        !way.is_some_and(|way| conn.role.terminal_logins.contains(&way))
+    }
+
     fn on_notification(conn: &mut Connection<Self>, method: Method, params: Option<Payload>) {
         match (method, params) {
             (Method::SessionUpdate, Some(params)) => conn.receive_update(params),
@@ -246,7 +252,8 @@ impl Connection<Client> {
         let (input, ends) = match v1::protocol_version(result) {
             Some(version) if self.config.versions.contains(&version) => {
                 self.peer = Capabilities::of_agent(result);
-                self.role.auth_methods = if version >= 2 { v2::auth_methods(result) } else { v1::auth_methods(result) };
+                let logins = if version >= 2 { v2::auth_methods(result) } else { v1::auth_methods(result) };
+                (self.role.auth_methods, self.role.terminal_logins) = logins;
                 (HandshakeInput::Settle(version), None)
             }
             Some(theirs) => (HandshakeInput::Refuse, Some(CloseReason::Version { theirs })),

@@ -16,7 +16,7 @@ use crate::{
     role::Client,
     ticket::{RequestKey, Scope},
     time::Timestamp,
-    wire::{ErrorObject, Gate, Method, MethodName, Payload},
+    wire::{ErrorObject, Gate, Method, MethodName, Payload, own},
 };
 
 /// What session to open, and how: see [`Connection::open_session`].
@@ -115,7 +115,7 @@ impl Connection<Client> {
         let params = params.ok_or(Misuse::Payload("the params must be a JSON object"))?;
         let request = self.call(MethodName::Known(method), Some(params.clone()), None, plan.timeout)?;
         let login = plan.login.as_ref().filter(|login| self.role.auth_methods.contains(login));
-        let login = login.and_then(|login| Payload::try_from(serde_json::json!({ "methodId": login })).ok());
+        let login = login.map(|login| own::login(login));
         if let (Some(login), Some(call)) = (login, self.outgoing.get_mut(request.0)) {
             call.told_as = Some(request.0);
             let opening = Opening {
@@ -136,7 +136,8 @@ impl Connection<Client> {
     ///
     /// # Errors
     ///
-    /// [`CommandError`]: nothing was sent.
+    /// [`CommandError::NotOffered`] for a way that is for a terminal: start the agent's program there, as the agent says, and
+    /// a new connection afterwards; otherwise see [`CommandError`]. Nothing was sent.
     pub fn log_in(
         &mut self,
         auth_method: &str,
@@ -145,9 +146,7 @@ impl Connection<Client> {
     ) -> Result<RequestKey, CommandError> {
         note!(self, "log_in", now, "auth_method" = auth_method, "timeout" = timeout);
         self.advance(now);
-        let params = serde_json::json!({ "methodId": auth_method });
-        let params = Payload::try_from(params).map_err(|_| Misuse::Payload("the id of a way to log in is not JSON"))?;
-        self.call(MethodName::Known(self.login_method()), Some(params), None, timeout)
+        self.call(MethodName::Known(self.login_method()), Some(own::login(auth_method)), None, timeout)
     }
 
     /// Logs out: `logout`, or `auth/logout` in version 2. The end is told as [`Common::Resolved`](crate::Common::Resolved).
@@ -166,7 +165,8 @@ impl Connection<Client> {
         if self.speaks_v2() { Method::AuthLogin } else { Method::Authenticate }
     }
 
-    /// The ids of the ways to log in that the agent advertised.
+    /// The ids of the ways to log in that the agent advertised, without those that are for a terminal: a client "MUST NOT
+    /// send an `authenticate` request for a terminal method" (ACP v1, Authentication).
     pub fn auth_methods(&self) -> impl Iterator<Item = &str> {
         self.role.auth_methods.iter().map(|id| &**id)
     }

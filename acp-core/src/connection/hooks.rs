@@ -20,6 +20,14 @@ pub trait Hooks: Sized + core::fmt::Debug + Eq + core::hash::Hash + Send + 'stat
     where
         Self: Role;
 
+    /// Whether the peer offered this request of ours, as far as its parameters decide that.
+    fn is_offered(_conn: &Connection<Self>, _method: Method, _params: Option<&Payload>) -> bool
+    where
+        Self: Role,
+    {
+        true
+    }
+
     /// A notification of a known method in the right direction.
     fn on_notification(conn: &mut Connection<Self>, method: Method, params: Option<Payload>)
     where

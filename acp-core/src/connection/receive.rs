@@ -22,7 +22,7 @@ use crate::{
     timers::Cause,
     wire::{
         ErrorObject, Form, Framed, Id, Line, Malformed, Message, Method, MethodName, Oversized, OversizedShape,
-        Payload, Sender, Shape, code, dialect::v1, parse_line,
+        Payload, Sender, Shape, code, dialect::v1, own, parse_line,
     },
 };
 
@@ -346,12 +346,7 @@ impl<R: Role> Connection<R> {
                         code::INVALID_REQUEST,
                         format!("the request takes {size} bytes, and a line may have {limit}"),
                     );
-                    let data = serde_json::json!({ "method": name, "size": size, "limit": limit });
-                    let error = match Payload::try_from(data) {
-                        Ok(data) => error.with_data(data),
-                        Err(_) => error,
-                    };
-                    self.refuse(&id, None, &error);
+                    self.refuse(&id, None, &error.with_data(own::too_long(name, size, limit)));
                 }
             }
             (OversizedShape::Noise, _) => {

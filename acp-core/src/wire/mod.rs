@@ -14,6 +14,7 @@ mod noise;
 mod object;
 mod open_enum;
 mod oversize;
+pub(crate) mod own;
 mod payload;
 mod scan;
 mod special;

@@ -110,7 +110,7 @@ impl Pair {
         let Some(frame) = frame else { return Ok(false) };
         let id = frame.id();
         let mut line = frame.into_line();
-        let mut sighted = sight::seen(&line);
+        let mut sighted = sight::seen(&line, side, self.version);
         if let (Side::Agent, Sight::Withdraw { id }) = (side, sighted) {
             sighted = Sight::TakeBack { id };
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::scan::{paths, shipped, tokens};
-use crate::{File, adapter_faults, dependencies, faults, length_fault};
+use crate::{File, adapter_faults, dependencies, faults, length_fault, map_faults};
 
 /// The faults of one file of the core.
 fn of(name: &str, source: &str) -> Vec<String> {
@@ -194,4 +194,11 @@ fn a_manifest_names_its_dependencies() {
                     [dev-dependencies]\nproptest = { version = \"1\" }\n[dependencies.memchr]\nversion = \"2\"\n[lints]\nworkspace = true";
     let expected = ["bytes", "memchr", "proptest", "serde_json"].map(String::from);
     assert_eq!(dependencies(manifest), BTreeSet::from(expected));
+}
+
+#[test]
+fn json_by_way_of_a_map_is_told() {
+    let found = |source: &str| map_faults(&File { name: "a.rs".into(), source: source.into() }).len();
+    assert_eq!(found("fn a() { serde_json::json!({}); json!([]) }"), 2);
+    assert_eq!(found("#[cfg(test)] mod tests { fn a() { json!({}) } } // json!({})"), 0);
 }

@@ -7,6 +7,7 @@ use acp_core::{
 use acp_tests::{
     agent::AgentBench,
     bench::payload,
+    schema::may_emit,
     v2::{agent_config, agent_in, ask, cancellable, child, chunk, prompt, ready, said, tool},
 };
 use serde_json::{Value, json};
@@ -180,6 +181,7 @@ fn a_child_that_has_no_room_is_refused_and_not_announced() {
 
 #[test]
 fn every_kind_of_update_is_sent_as_it_was_given() {
+    may_emit("its host sends members of its own");
     let mut bench = ready();
     prompt(&mut bench, 3, "Hello.", None);
     bench.told();

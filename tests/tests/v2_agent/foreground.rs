@@ -4,6 +4,7 @@ use acp_core::{CommandError, Delivery, Misuse, machine::Foreground, wire::StopRe
 use acp_tests::{
     agent::AgentBench,
     bench::payload,
+    schema::may_emit,
     v2::{agent_config, agent_in, ask, chunk, prompt, ready, said, tool},
 };
 use serde_json::json;
@@ -27,6 +28,7 @@ fn selected() -> serde_json::Value {
 
 #[test]
 fn work_that_waits_for_the_user_is_reported_so_until_the_last_answer() {
+    may_emit("its host asks in a form without fields");
     let mut bench = working();
     let turn = bench.turn(1);
     let first = ask(&mut bench, turn);
@@ -158,6 +160,7 @@ fn what_goes_on_in_the_background_is_in_every_report_once_it_was_said_and_surviv
 
 #[test]
 fn states_and_the_end_of_a_replay_are_for_the_core_to_send_and_messages_need_an_id() {
+    may_emit("its host sends a chunk that is none");
     let mut bench = working();
     for kind in ["state_update", "replay_complete"] {
         let refused = bench.update(1, json!({ "sessionUpdate": kind, "state": "idle" }));

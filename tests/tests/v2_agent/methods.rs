@@ -4,6 +4,7 @@ use acp_core::{CommandError, Delivery, Misuse, Payload, wire::Method};
 use acp_tests::{
     agent::AgentBench,
     bench::payload,
+    schema::may_emit,
     v2::{self, agent, agent_config, agent_with, info, ready, said},
 };
 use serde_json::{Value, json};
@@ -118,6 +119,7 @@ fn params_that_lack_the_session_or_are_no_object_are_invalid() {
 
 #[test]
 fn an_agent_sends_what_version_2_has_and_what_the_client_offered() {
+    may_emit("its host gives the same params to every method");
     for method in Method::ALL {
         let mut bench = ready();
         let session = bench.session("s1");
@@ -150,6 +152,7 @@ fn an_agent_sends_what_version_2_has_and_what_the_client_offered() {
 
 #[test]
 fn an_elicitation_is_sent_in_a_mode_that_the_client_offered() {
+    may_emit("its host asks in a form without fields");
     let mut bench = AgentBench::new(agent_config(|_| ()));
     let form = json!({ "elicitation": { "form": {} } });
     bench.request(0, "initialize", json!({ "protocolVersion": 2, "info": info(), "capabilities": form }));

@@ -4,6 +4,7 @@ use acp_core::{Delivery, Misuse, wire::Gate};
 use acp_tests::{
     agent::AgentBench,
     bench::payload,
+    schema::may_emit,
     v2::{agent, agent_config, agent_result, client_params, said},
 };
 use serde_json::{Value, json};
@@ -22,6 +23,7 @@ fn offer(bench: &mut AgentBench, id: u64, version: Value) {
 
 #[test]
 fn each_agent_answers_the_version_that_its_own_newest_allows() {
+    may_emit("its host answers in the shape of version 2, whatever was agreed");
     for (spoken, asked, answered) in [
         (&[1][..], 0, Ok(1)),
         (&[1], 1, Ok(1)),
@@ -102,6 +104,7 @@ fn version_2_wants_to_know_the_program_and_no_other_does() {
 
 #[test]
 fn the_answer_has_the_shape_of_the_version_that_is_answered() {
+    may_emit("its host answers in the shape of version 2, whatever was agreed");
     let v1 = json!({ "agentCapabilities": { "sessionCapabilities": { "list": {} } } });
     let v2 = json!({ "info": { "name": "a", "version": "1" }, "capabilities": { "session": {} } });
     for (asked, result, list, delete) in [(1, &v1, true, false), (2, &v2, true, false), (1, &v2, false, false)] {

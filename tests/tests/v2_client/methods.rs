@@ -4,6 +4,7 @@ use acp_core::{CommandError, Misuse, SessionPlan, wire::Method};
 use acp_tests::{
     bench::payload,
     client::{ClientBench, text},
+    schema::may_emit,
     v2::{agent_result, client_config, client_in, heard, info, initialize, inserts, update},
 };
 use serde_json::{Value, json};
@@ -21,6 +22,7 @@ fn params() -> Value {
 
 #[test]
 fn a_client_sends_what_version_2_has_and_what_the_agent_offered() {
+    may_emit("its host gives the same params to every method");
     for method in Method::ALL {
         let mut client = ready();
         let now = client.now;
@@ -166,6 +168,8 @@ fn logging_in_and_out_goes_by_the_names_of_the_version() {
     let mut client = ready();
     let now = client.now;
     assert_eq!(client.conn.auth_methods().collect::<Vec<_>>(), ["web"], "not the one for a terminal");
+    let tui = client.conn.log_in("tui", None, now);
+    assert!(matches!(tui, Err(CommandError::NotOffered(_))), "{tui:?}");
     client.conn.log_in("web", None, now).expect("offered");
     client.conn.log_out(None, now).expect("offered");
     let frames = client.frames();

@@ -5,6 +5,7 @@ use core::time::Duration;
 use acp_core::{
     Agent, AgentAction, CancelKind, CommandError, Common, Delivery, Payload, Scope, TurnEnd, wire::StopReason,
 };
+use acp_tests::schema::may_emit;
 use acp_tests::wire::{Wire, err, ok, raw, rpc};
 
 use super::sized;
@@ -26,6 +27,7 @@ fn fill(agent: &mut Wire<Agent>) {
 
 #[test]
 fn an_agent_whose_queue_is_full_still_answers_and_cancels() {
+    may_emit("what fills the queue is no update");
     let mut agent = Wire::agent(|config| {
         config.limits.queued_bytes = 10_000;
         config.limits.reserve_per_request = 500;
@@ -80,6 +82,7 @@ fn an_agent_whose_queue_is_full_still_answers_and_cancels() {
 
 #[test]
 fn a_client_whose_queue_is_full_still_cancels_and_answers() {
+    may_emit("its host answers everything alike");
     let mut client = Wire::client(|config| config.limits.queued_bytes = 4000);
     let session = client.key("s1");
     let turn = client.conn.prompt(session, &raw("[]"), None, client.now).expect("idle");
@@ -106,6 +109,7 @@ fn a_client_whose_queue_is_full_still_cancels_and_answers() {
 /// "An answer that fits in neither becomes -32603": the budget, and a reserve for each open request.
 #[test]
 fn an_answer_that_fits_neither_the_budget_nor_the_reserve_goes_out_as_an_error() {
+    may_emit("what fills the queue is no update");
     for (over, expected) in [(0, Delivery::Queued), (1, Delivery::AsError)] {
         let mut agent = Wire::agent(|config| {
             config.limits.queued_bytes = 10_000;
@@ -174,6 +178,7 @@ fn reading_stops_when_even_the_reserve_is_used_up_and_goes_on_when_there_is_room
 
 #[test]
 fn closing_answers_what_is_owed_though_the_queue_is_full() {
+    may_emit("what fills the queue is no update");
     let mut agent = Wire::agent(|config| config.limits.queued_bytes = 5000);
     agent.feed(prompt(1)).feed(rpc(r#""id":3,"method":"_x""#)).actions();
     fill(&mut agent);

@@ -147,6 +147,7 @@ where
 /// Nothing has happened yet.
 pub(crate) fn fresh_agent(config: fn(&mut Config)) -> Wire<Agent> {
     acp_tests::taped::damaged();
+    acp_tests::schema::may_emit("its host answers everything alike");
     let mut changed = Config::agent();
     config(&mut changed);
     Wire::fresh(changed)
@@ -155,6 +156,7 @@ pub(crate) fn fresh_agent(config: fn(&mut Config)) -> Wire<Agent> {
 /// Initialized, with session `s1`.
 pub(crate) fn agent(config: fn(&mut Config)) -> Wire<Agent> {
     acp_tests::taped::damaged();
+    acp_tests::schema::may_emit("its host answers everything alike");
     Wire::agent(config)
 }
 
@@ -169,6 +171,7 @@ pub(crate) fn asking_agent(config: fn(&mut Config)) -> Wire<Agent> {
 /// Nothing has happened yet.
 pub(crate) fn fresh_client(config: fn(&mut Config)) -> Wire<Client> {
     acp_tests::taped::damaged();
+    acp_tests::schema::may_emit("its host answers everything alike");
     let mut changed = Config::client();
     config(&mut changed);
     Wire::fresh(changed)
@@ -177,6 +180,7 @@ pub(crate) fn fresh_client(config: fn(&mut Config)) -> Wire<Client> {
 /// Initialized, with session `s1`.
 pub(crate) fn client(config: fn(&mut Config)) -> Wire<Client> {
     acp_tests::taped::damaged();
+    acp_tests::schema::may_emit("its host answers everything alike");
     Wire::client(config)
 }
 

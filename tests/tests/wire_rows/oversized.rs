@@ -17,7 +17,7 @@ fn fill(bytes: usize) -> String {
 }
 
 fn too_big(id: &str, method: &str, size: usize) -> String {
-    err_with(id, INVALID, &format!(r#"{{"limit":400,"method":"{method}","size":{size}}}"#))
+    err_with(id, INVALID, &format!(r#"{{"method":"{method}","size":{size},"limit":400}}"#))
 }
 
 /// What such a line is filled with to have this many bytes in all.

@@ -136,14 +136,26 @@ impl Offered {
     }
 }
 
-/// The ids of `authMethods` in the result of `initialize`, the newer kinds included. One that cannot be read is left out.
-pub(crate) fn auth_methods(result: &Payload) -> Vec<Box<str>> {
+/// The ids of `authMethods` in the result of `initialize`, the newer kinds included: first those that `authenticate` may
+/// name, then those that it must not, since they are for a terminal (ACP v1, Authentication). One that cannot be read is
+/// left out.
+pub(crate) fn auth_methods(result: &Payload) -> (Vec<Box<str>>, Vec<Box<str>>) {
     let [methods] = fields(result.as_bytes(), ["authMethods"]);
-    let id = |method| {
-        let [id] = fields(method, ["id"]);
-        Some(text(id?)?.into())
-    };
-    elements(methods.unwrap_or_default()).filter_map(id).collect()
+    let (mut ours, mut terminals) = (Vec::new(), Vec::new());
+    for method in elements(methods.unwrap_or_default()) {
+        let [id, kind] = fields(method, ["id", "type"]);
+        if let Some(id) = id.and_then(text) {
+            let for_a_terminal = kind.and_then(text).is_some_and(|kind| kind == "terminal");
+            if for_a_terminal { &mut terminals } else { &mut ours }.push(id.into());
+        }
+    }
+    (ours, terminals)
+}
+
+/// `methodId` of a request to log in.
+pub(crate) fn login(params: &Payload) -> Option<Box<str>> {
+    let [id] = fields(params.as_bytes(), ["methodId"]);
+    Some(text(id?)?.into())
 }
 
 /// Whether a session would be opened with the same parameters: all but `sessionId`, `replayFrom`, and `_meta`, which may

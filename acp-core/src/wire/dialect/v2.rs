@@ -3,7 +3,7 @@
 //! Where the schema of the protocol's crate and the older pages differ, the schema is followed. What version 2 has in
 //! common with version 1, `sessionId` for one, is read in [`v1`](super::v1).
 
-use alloc::{borrow::Cow, boxed::Box, format, vec::Vec};
+use alloc::{boxed::Box, format, vec::Vec};
 use core::str;
 
 use bytes::{Bytes, BytesMut};
@@ -15,6 +15,7 @@ use super::{
 use crate::wire::{
     error_object::{ErrorObject, code},
     open_enum::{SessionState, StopReason, ToolCallStatus, UpdateKind},
+    own,
     payload::Payload,
     write::{write_error, write_string},
 };
@@ -318,25 +319,26 @@ pub(crate) fn elicitation_scope(params: &Payload) -> Result<(), &'static str> {
     if session == request { Err("an elicitation needs either `sessionId` or `requestId`") } else { Ok(()) }
 }
 
-/// The ids of `authMethods` in the result of `initialize` that may be used: those of the type `agent`.
-pub(crate) fn auth_methods(result: &Payload) -> Vec<Box<str>> {
+/// The ids of `authMethods` in the result of `initialize`: first those that `auth/login` may name, of the type `agent`, then
+/// those that it must not, since they are for a terminal.
+pub(crate) fn auth_methods(result: &Payload) -> (Vec<Box<str>>, Vec<Box<str>>) {
     let [methods] = fields(result.as_bytes(), ["authMethods"]);
-    let id = |method| {
+    let (mut ours, mut terminals) = (Vec::new(), Vec::new());
+    for method in elements(methods.unwrap_or_default()) {
         let [id, kind] = fields(method, ["methodId", "type"]);
-        (kind.and_then(text) == Some(Cow::Borrowed("agent"))).then_some(())?;
-        Some(text(id?)?.into())
-    };
-    elements(methods.unwrap_or_default()).filter_map(id).collect()
+        match (id.and_then(text), kind.and_then(text).as_deref()) {
+            (Some(id), Some("agent")) => ours.push(id.into()),
+            (Some(id), Some("terminal")) => terminals.push(id.into()),
+            _ => {}
+        }
+    }
+    (ours, terminals)
 }
 
 /// The error for a version that is newer than none of ours: `data` tells which there are (ACP v2, Initialization).
 pub(crate) fn unsupported_version(requested: u16, supported: &[u16]) -> ErrorObject {
     let why = format!("protocol version {requested} is older than every version spoken here");
-    let error = ErrorObject::new(code::UNSUPPORTED_PROTOCOL_VERSION, why);
-    match Payload::try_from(serde_json::json!({ "requested": requested, "supported": supported })) {
-        Ok(data) => error.with_data(data),
-        Err(_) => error,
-    }
+    ErrorObject::new(code::UNSUPPORTED_PROTOCOL_VERSION, why).with_data(own::versions(requested, supported))
 }
 
 #[cfg(test)]

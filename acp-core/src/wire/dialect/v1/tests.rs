@@ -140,10 +140,13 @@ fn a_permission_request_needs_a_tool_call_and_one_option_only() {
 
 #[test]
 fn the_ways_to_log_in_are_known_by_id_whatever_else_they_lack() {
-    let read = |text: &str| auth_methods(&json(text)).join(" ");
-    let odd = r#"{"authMethods":[{"id":"env","type":"env_var"},7,{"name":"x"},{"id":3},{"id":"web","name":"Log in"}]}"#;
-    assert_eq!(read(odd), "env web");
-    assert_eq!((read("{}"), read(r#"{"authMethods":null}"#)), (String::new(), String::new()));
+    let read = |text: &str| {
+        let (ours, terminals) = auth_methods(&json(text));
+        format!("{}; {}", ours.join(" "), terminals.join(" "))
+    };
+    let odd = r#"{"authMethods":[{"id":"env","type":"env_var"},7,{"name":"x"},{"id":3},{"id":"web","name":"Log in"},{"id":"tui","type":"terminal"}]}"#;
+    assert_eq!(read(odd), "env web; tui");
+    assert_eq!((read("{}"), read(r#"{"authMethods":null}"#)), ("; ".into(), "; ".into()));
 }
 
 #[test]

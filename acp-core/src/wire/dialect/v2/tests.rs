@@ -32,7 +32,7 @@ fn what_is_no_object_has_no_fields() {
         assert_eq!(child(text.as_bytes()), None, "{text}");
         assert_eq!(permission(&payload), None, "{text}");
         assert!(elicitation_scope(&payload).is_err(), "{text}");
-        assert!(auth_methods(&payload).is_empty(), "{text}");
+        assert_eq!(auth_methods(&payload), (Vec::new(), Vec::new()), "{text}");
         for terminal in [false, true] {
             assert_eq!(entity(&payload, terminal), None, "{text}");
         }

@@ -1,10 +1,6 @@
 //! What is offered: options, ways to log in, versions, and capabilities.
 
-use alloc::{
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{format, string::ToString, vec::Vec};
 
 use super::{super::super::Capabilities, *};
 use crate::wire::method::Gate;
@@ -61,12 +57,15 @@ fn an_elicitation_belongs_to_a_session_or_to_a_request_and_never_to_both() {
 
 #[test]
 fn only_ways_to_log_in_that_go_over_the_protocol_are_known() {
-    let read = |text: &str| auth_methods(&json(format!(r#"{{"authMethods":{text}}}"#))).join(" ");
+    let read = |text: &str| {
+        let (ours, terminals) = auth_methods(&json(format!(r#"{{"authMethods":{text}}}"#)));
+        format!("{}; {}", ours.join(" "), terminals.join(" "))
+    };
     let odd = r#"[{"methodId":"a","type":"agent","name":"A"},7,{"type":"agent"},{"methodId":"t","type":"terminal"},
         {"methodId":"v","type":"_vendor"},{"methodId":"n"},{"id":"i","type":"agent"},{"methodId":3,"type":"agent"},
         {"type":"agent","methodId":"b"}]"#;
-    assert_eq!(read(odd), "a b");
-    assert_eq!((read("null"), read("{}"), read("[]")), (String::new(), String::new(), String::new()));
+    assert_eq!(read(odd), "a b; t");
+    assert_eq!((read("null"), read("{}"), read("[]")), ("; ".into(), "; ".into(), "; ".into()));
 }
 
 #[test]
