@@ -88,6 +88,14 @@ fn the_limit_counts_neither_the_line_break_nor_the_mark() {
             assert_eq!(frames.iter().map(is_long).collect::<Vec<_>>(), [long], "{stream:?}");
         }
     }
+    // Nor does the size that is told.
+    for (stream, size) in
+        [("123456\r\n", 6), ("123456\r", 6), ("123456\n", 6), ("12345\r\r\n", 6), ("\u{feff}123456\r\n", 6)]
+    {
+        for frames in [whole(5, stream.as_bytes()), frames(5, stream.as_bytes().chunks(1))] {
+            assert!(matches!(&frames[..], [Framed::TooLong(long)] if long.size == size), "{stream:?}: {frames:?}");
+        }
+    }
 }
 
 #[test]

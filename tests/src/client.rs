@@ -25,6 +25,12 @@ pub struct ClientBench {
     pub requests: BTreeMap<u64, Ticket>,
 }
 
+impl From<ClientBench> for Bench<Client> {
+    fn from(client: ClientBench) -> Self {
+        client.bench
+    }
+}
+
 impl Deref for ClientBench {
     type Target = Bench<Client>;
 

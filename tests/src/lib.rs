@@ -8,8 +8,10 @@ pub mod describe;
 #[cfg(doctest)]
 mod documents;
 pub mod explore;
+pub mod fuzz;
 pub mod golden;
 pub mod graph;
+pub mod model;
 pub mod pair;
 #[cfg(feature = "schema")]
 pub mod schema;

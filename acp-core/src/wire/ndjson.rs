@@ -190,7 +190,7 @@ impl Deframer {
 
     fn complete(&mut self) -> Option<Framed> {
         if let Some(scanner) = self.scanner.take() {
-            return Some(Framed::TooLong(scanner.finish()));
+            return Some(Framed::TooLong(scanner.finish_line()));
         }
         let mut line = match (self.long.is_empty(), self.buffer.is_empty()) {
             (false, _) => Bytes::from(mem::take(&mut self.long)),

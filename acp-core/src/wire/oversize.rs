@@ -55,6 +55,8 @@ pub enum OversizedShape {
 pub(crate) struct Scanner {
     limit: usize,
     size: u64,
+    /// The last byte was a carriage return.
+    returned: bool,
     at: At,
     lead: Lead,
     /// Inside a string: a backslash came last.
@@ -156,6 +158,7 @@ impl Scanner {
     /// Takes more of the line.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         self.size = self.size.saturating_add(bytes.len() as u64);
+        self.returned = bytes.last().map_or(self.returned, |last| *last == b'\r');
         while let Some((&byte, rest)) = bytes.split_first() {
             bytes = match self.at {
                 At::Noise => return,
@@ -183,7 +186,13 @@ impl Scanner {
         }
     }
 
-    /// The line is over.
+    /// The line is over, at a line break or at the end of the stream: a carriage return before that belongs to it.
+    pub(crate) fn finish_line(mut self) -> Oversized {
+        self.size -= u64::from(self.returned);
+        self.finish()
+    }
+
+    /// The message is over.
     pub(crate) fn finish(self) -> Oversized {
         let complete = self.at == At::End;
         // More digits may have been to come.

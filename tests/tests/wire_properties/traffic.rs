@@ -1,41 +1,7 @@
 //! What a peer may send: arbitrary bytes, and good traffic with damage in it.
 
+use acp_tests::fuzz::LINES;
 use proptest::prelude::*;
-
-/// Lines of either end, good and bad, most of them short.
-const LINES: &[&str] = &[
-    r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#,
-    r#"{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}"#,
-    r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s1","prompt":[]}}"#,
-    r#"{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"hi"}]}}"#,
-    r#"{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}"#,
-    r#"{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q"}}"#,
-    r#"{"jsonrpc":"2.0","id":"q","method":"_ext","params":{"sessionId":"s1","deep":[[[[{}]]]]}}"#,
-    r#"{"jsonrpc":"2.0","id":null,"method":"_ext"}"#,
-    r#"{"jsonrpc":"2.0","id":"\u0061","method":"session\/list","params":{}}"#,
-    r#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"no/such"}"#,
-    r#"{"jsonrpc":"2.0","id":8,"method":"session/load","params":{"sessionId":"s2","cwd":"/","mcpServers":[]}}"#,
-    r#"{"jsonrpc":"2.0","id":9,"method":"session/close","params":{"sessionId":"s1"}}"#,
-    r#"{"jsonrpc":"2.0","id":"r","method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"t"},"options":[{"optionId":"a","name":"A","kind":"allow_once"}]}}"#,
-    r#"{"jsonrpc":"2.0","id":10,"method":"fs/read_text_file","params":{"sessionId":"s1","path":"/a"}}"#,
-    r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"é✓\u2028"}}}}"#,
-    r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s7","update":{"sessionUpdate":"novel","x":1e400}}}"#,
-    r#"{"jsonrpc":"2.0","method":"_note","params":[1,"\ud800"]}"#,
-    r#"{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    r#"{"jsonrpc":"2.0","id":4,"result":null}"#,
-    r#"{"jsonrpc":"2.0","id":5,"result":{"sessionId":"s7"}}"#,
-    r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"m","data":[]}}"#,
-    r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}"#,
-    r#"{"jsonrpc":"2.0","id":1.5,"method":"_ext"}"#,
-    r#"{"jsonrpc":"2.0","id":6}"#,
-    r#"{"jsonrpc":"2.0","id":6,"method":"_ext","result":{}}"#,
-    r#"{"jsonrpc":"2.0","id":6,"id":7,"method":"_ext"}"#,
-    r#"[{"jsonrpc":"2.0","id":11,"method":"_ext"},{"jsonrpc":"2.0","method":"_note"},5,{"jsonrpc":"2.0","id":12,"method":"nope"}]"#,
-    "[]",
-    "log: starting",
-    "",
-    "\u{1b}[0m \u{feff}{\"jsonrpc\":\"2.0\",\"method\":\"_note\"}\r",
-];
 
 /// One line without its line break: good, bad or arbitrary.
 pub(crate) fn line() -> impl Strategy<Value = Vec<u8>> {
