@@ -3,11 +3,11 @@
 use core::{
     future::{Future as _, poll_fn},
     pin::Pin,
-    task::Poll,
+    task::{Poll, Waker},
 };
 use std::{io, sync::Arc, time::Instant};
 
-use acp_core::{CloseReason, Happened, Input, Next, Role, Round};
+use acp_core::{CloseReason, Happened, Input, Next, Role};
 use async_io::Timer;
 use futures_io::{AsyncRead, AsyncWrite};
 use futures_lite::{AsyncWriteExt as _, future::yield_now};
@@ -35,7 +35,6 @@ pub(crate) async fn drive<R: Role>(
 ) -> CloseReason {
     let shared = &finish.0;
     let mut input = Input::default();
-    let mut work = shared.work.listen();
     // Rings at the earliest time that was wanted since it last rang: too early does no harm, and to set it costs.
     let mut alarm = Timer::never();
     let mut rings_at: Option<Instant> = None;
@@ -43,6 +42,7 @@ pub(crate) async fn drive<R: Role>(
     let mut children: Option<FuturesUnordered<Attendance>> = None;
     let mut happened = Happened::default();
     let mut rounds = 0;
+    let mut waker: Option<Waker> = None;
     loop {
         let (next, until) = shared.round(|state, now| {
             state.desk.tell(happened, &input, now);
@@ -50,7 +50,7 @@ pub(crate) async fn drive<R: Role>(
                 children.get_or_insert_default().extend(state.arrivals.0.drain(..));
             }
         });
-        let Round { read, write, flush, .. } = match next {
+        let round = match next {
             Next::Wait(round) => round,
             Next::Over { reason, orderly } => {
                 if orderly {
@@ -77,23 +77,34 @@ pub(crate) async fn drive<R: Role>(
         if rounds == 0 {
             yield_now().await;
         }
-        // Everything is tried each time, so that nothing that is always ready starves the rest.
-        happened = poll_fn(|cx| {
-            let mut happened = Happened::default();
-            let mut again = false;
-            happened.write(&write, flush, |bytes| {
+        happened = Happened::default();
+        // Whether a command may have woken this task since the round.
+        let mut waited = rounds == 0;
+        poll_fn(|cx| {
+            let known = waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            if !known {
+                waker = Some(cx.waker().clone());
+            }
+            // A command that is made from here on wakes this task once more.
+            if waited || !known {
+                happened.called = shared.lock().attend(cx.waker());
+                if happened.called && waited {
+                    // It most likely has to write: that is looked at first.
+                    return Poll::Ready(());
+                }
+            }
+            waited = true;
+            let mut again = happened.called;
+            // Everything is tried each time, so that nothing that is always ready starves the rest.
+            happened.write(&round, |bytes| {
                 let writer = Pin::new(&mut writer);
                 calm(
                     if bytes.is_empty() { writer.poll_flush(cx).map_ok(|()| 0) } else { writer.poll_write(cx, bytes) },
                     &mut again,
                 )
             });
-            if read {
+            if round.read {
                 happened.read(&mut input, |space| calm(Pin::new(&mut reader).poll_read(cx, space), &mut again));
-            }
-            if Pin::new(&mut work).poll(cx).is_ready() {
-                work = shared.work.listen();
-                again = true;
             }
             if rings_at.is_some() && Pin::new(&mut alarm).poll(cx).is_ready() {
                 rings_at = None;
@@ -106,7 +117,7 @@ pub(crate) async fn drive<R: Role>(
                 again = true;
             }
             happened.called = again;
-            if happened.is_nothing() { Poll::Pending } else { Poll::Ready(happened) }
+            if happened.is_news(&round) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }

@@ -1,6 +1,6 @@
 //! The host's end: a handle that can be cloned and used from any task, and the one stream of actions.
 
-use core::time::Duration;
+use core::{future::poll_fn, time::Duration};
 use std::sync::Arc;
 
 use event_listener::Event;
@@ -92,7 +92,7 @@ impl<R: Role> Handle<R> {
     /// Waits until everything that was queued so far is written and flushed, or the connection is over.
     pub async fn flush(&self) {
         self.when(&self.shared.room, |state| {
-            state.desk.await_room();
+            state.await_room();
             state.desk.is_flushed().then_some(())
         })
         .await;
@@ -104,7 +104,7 @@ impl<R: Role> Handle<R> {
             if state.desk.has_room() {
                 return Some(act(state));
             }
-            state.desk.await_room();
+            state.await_room();
             None
         })
         .await
@@ -142,6 +142,12 @@ impl<R: Role> Handle<R> {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.lock().desk.view().is_closed()
+    }
+
+    /// The key of the session with this id.
+    #[must_use]
+    pub fn find_session(&self, id: &str) -> Option<SessionKey> {
+        self.shared.lock().desk.view().find_session(id)
     }
 
     /// The agent's id of a session: see [`Connection::session_id`].
@@ -293,7 +299,7 @@ pub struct Actions<R: Role> {
 }
 
 /// Actions that a host takes before it lets others in between.
-const IN_A_ROW: u32 = 64;
+const IN_A_ROW: u32 = 512;
 
 impl<R: Role> Actions<R> {
     /// The next action; `None` once the end has been told. It may be dropped half-way: nothing is lost.
@@ -303,23 +309,7 @@ impl<R: Role> Actions<R> {
         if self.taken.is_multiple_of(IN_A_ROW) {
             yield_now().await;
         }
-        loop {
-            let told = self.shared.told.listen();
-            {
-                let mut state = self.shared.lock();
-                if let Some(action) = state.next_action() {
-                    // The driver may have stopped reading because of this one.
-                    if state.desk.reads_again() {
-                        self.shared.work.notify(1);
-                    }
-                    return Some(action);
-                }
-                if state.desk.finished().is_some() {
-                    return None;
-                }
-            }
-            told.await;
-        }
+        poll_fn(|cx| self.shared.lock().poll_action(cx.waker())).await
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
     action::{Delivery, Outcome, Resolved, Settlement, TurnEnd},
     connection::{Connection, Role},
     host::{HostAction, TurnSignal},
+    machine::Few,
     role::Agent,
     ticket::{RequestKey, TurnKey, TurnTicket},
     time::Timestamp,
@@ -31,8 +32,8 @@ use crate::{
 pub struct Desk<R: Role, A, P, T> {
     conn: Connection<R>,
     inbox: VecDeque<R::Action>,
-    awaited: BTreeMap<RequestKey, A>,
-    prompts: BTreeMap<TurnKey, P>,
+    awaited: Few<RequestKey, A>,
+    prompts: Few<TurnKey, P>,
     tokens: BTreeMap<TurnKey, T>,
     children: children::Children<T>,
     sweep_at: usize,
@@ -66,8 +67,8 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
         Self {
             conn,
             inbox: VecDeque::new(),
-            awaited: BTreeMap::new(),
-            prompts: BTreeMap::new(),
+            awaited: Few::new(),
+            prompts: Few::new(),
             tokens: BTreeMap::new(),
             children: children::Children::default(),
             sweep_at: SWEEP,
@@ -105,7 +106,12 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
 
     /// Takes what the connection tells, at once, so that tokens never wait behind what the host has not taken. To be
     /// called after every input and command, until it answers `None`.
+    #[inline]
     pub fn sort(&mut self, now: Timestamp) -> Option<Wake<A, P>> {
+        if self.conn.tells() || self.deaf { self.sort_out(now) } else { None }
+    }
+
+    fn sort_out(&mut self, now: Timestamp) -> Option<Wake<A, P>> {
         loop {
             while let Some(action) = self.conn.poll_action() {
                 if let Some(wake) = self.file(action) {
@@ -124,11 +130,13 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
 
     fn file(&mut self, action: R::Action) -> Option<Wake<A, P>> {
         let signal = action.turn_signal();
-        match action.take_resolved(|request| self.awaited.contains_key(&request)) {
-            Ok(resolved) => {
-                let waiter = self.awaited.remove(&resolved.request)?;
-                return Some(Wake::Answer(waiter, resolved));
-            }
+        let mut waiter = None;
+        let resolved = action.take_resolved(|request| {
+            waiter = self.awaited.remove(&request);
+            waiter.is_some()
+        });
+        match resolved {
+            Ok(resolved) => return Some(Wake::Answer(waiter?, resolved)),
             Err(action) => self.inbox.push_back(action),
         }
         match signal? {

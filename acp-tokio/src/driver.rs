@@ -3,19 +3,18 @@
 use core::{
     future::{Future as _, poll_fn},
     pin::{Pin, pin},
-    task::Poll,
+    task::{Poll, Waker},
 };
 use std::{io, sync::Arc};
 
-use acp_core::{CloseReason, Happened, Input, Next, Role, Round};
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use acp_core::{ChildKey, CloseReason, Happened, Input, Next, Role};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf},
-    task::coop::consume_budget,
+    task::yield_now,
     time::{Instant, sleep_until},
 };
 
-use crate::shared::{Attendance, Shared};
+use crate::{attended::Attended, shared::Shared};
 
 /// Ends what waits for the driver, also when the driver is dropped half-way, or before it was ever polled.
 pub(crate) struct Finish<R: Role>(pub(crate) Arc<Shared<R>>);
@@ -26,6 +25,9 @@ impl<R: Role> Drop for Finish<R> {
     }
 }
 
+/// Rounds after which a driver lets others in between.
+const IN_A_ROW: u32 = 32;
+
 /// Drives one connection to its end, with all that its sessions own, and says why it ended.
 pub(crate) async fn drive<R: Role>(
     finish: Finish<R>,
@@ -34,13 +36,14 @@ pub(crate) async fn drive<R: Role>(
 ) -> CloseReason {
     let shared = &finish.0;
     let mut input = Input::default();
-    let mut work = pin!(shared.work.notified());
     // Rings at the earliest time that was wanted since it last rang: too early does no harm, and to set it costs.
     let mut alarm = pin!(sleep_until(Instant::now()));
     let mut rings_at: Option<Instant> = None;
     // Made when there is one: most connections have none.
-    let mut children: Option<FuturesUnordered<Attendance>> = None;
+    let mut children: Option<Attended<ChildKey>> = None;
     let mut happened = Happened::default();
+    let mut rounds = 0;
+    let mut waker: Option<Waker> = None;
     loop {
         let (next, until) = shared.round(|state, now| {
             state.desk.tell(happened, &input, now);
@@ -48,7 +51,7 @@ pub(crate) async fn drive<R: Role>(
                 children.get_or_insert_default().extend(state.arrivals.0.drain(..));
             }
         });
-        let Round { read, write, flush, .. } = match next {
+        let round = match next {
             Next::Wait(round) => round,
             Next::Over { reason, orderly } => {
                 if orderly {
@@ -58,7 +61,7 @@ pub(crate) async fn drive<R: Role>(
                 drop((reader, writer));
                 let mut children = children.unwrap_or_default();
                 children.extend(shared.finish());
-                while let Some(child) = children.next().await {
+                while let Some(child) = poll_fn(|cx| children.poll_next(cx)).await {
                     shared.child_ended(child);
                 }
                 return reason;
@@ -71,41 +74,55 @@ pub(crate) async fn drive<R: Role>(
             rings_at = Some(until);
         }
         // A peer that never pauses does not keep the thread.
-        consume_budget().await;
-        // Everything is tried each time, so that nothing that is always ready starves the rest.
-        happened = poll_fn(|cx| {
-            let mut happened = Happened::default();
-            let mut again = false;
-            happened.write(&write, flush, |bytes| {
+        rounds = (rounds + 1) % IN_A_ROW;
+        if rounds == 0 {
+            yield_now().await;
+        }
+        happened = Happened::default();
+        // Whether a command may have woken this task since the round.
+        let mut waited = rounds == 0;
+        poll_fn(|cx| {
+            let known = waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            if !known {
+                waker = Some(cx.waker().clone());
+            }
+            // A command that is made from here on wakes this task once more.
+            if waited || !known {
+                happened.called = shared.lock().attend(cx.waker());
+                if happened.called && waited {
+                    // It most likely has to write: that is looked at first.
+                    return Poll::Ready(());
+                }
+            }
+            waited = true;
+            let mut again = happened.called;
+            // Everything is tried each time, so that nothing that is always ready starves the rest.
+            happened.write(&round, |bytes| {
                 let writer = Pin::new(&mut writer);
                 calm(
                     if bytes.is_empty() { writer.poll_flush(cx).map_ok(|()| 0) } else { writer.poll_write(cx, bytes) },
                     &mut again,
                 )
             });
-            if read {
+            if round.read {
                 happened.read(&mut input, |space| {
                     let mut space = ReadBuf::new(space);
                     let attempt = Pin::new(&mut reader).poll_read(cx, &mut space);
                     calm(attempt.map_ok(|()| space.filled().len()), &mut again)
                 });
             }
-            if work.as_mut().poll(cx).is_ready() {
-                work.set(shared.work.notified());
-                again = true;
-            }
             if rings_at.is_some() && alarm.as_mut().poll(cx).is_ready() {
                 rings_at = None;
                 again = true;
             }
             if let Some(children) = &mut children
-                && let Poll::Ready(Some(child)) = children.poll_next_unpin(cx)
+                && let Poll::Ready(Some(child)) = children.poll_next(cx)
             {
                 shared.child_ended(child);
                 again = true;
             }
             happened.called = again;
-            if happened.is_nothing() { Poll::Pending } else { Poll::Ready(happened) }
+            if happened.is_news(&round) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
     }

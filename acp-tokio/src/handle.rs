@@ -1,6 +1,6 @@
 //! The host's end: a handle that can be cloned and used from any task, and the one stream of actions.
 
-use core::time::Duration;
+use core::{future::poll_fn, time::Duration};
 use std::sync::Arc;
 
 use acp_core::{
@@ -8,7 +8,10 @@ use acp_core::{
     InitializeTicket, Payload, PermissionTicket, Refused, RequestKey, Role, Scope, SessionKey, SessionPlan,
     SessionTicket, Ticket, Timestamp, TurnKey, wire::UpdateKind,
 };
-use tokio::sync::{Notify, oneshot};
+use tokio::{
+    sync::{Notify, oneshot},
+    task::yield_now,
+};
 
 use crate::{
     Pending, PromptTurn,
@@ -90,7 +93,7 @@ impl<R: Role> Handle<R> {
     /// Waits until everything that was queued so far is written and flushed, or the connection is over.
     pub async fn flush(&self) {
         self.when(&self.shared.room, |state| {
-            state.desk.await_room();
+            state.await_room();
             state.desk.is_flushed().then_some(())
         })
         .await;
@@ -102,7 +105,7 @@ impl<R: Role> Handle<R> {
             if state.desk.has_room() {
                 return Some(act(state));
             }
-            state.desk.await_room();
+            state.await_room();
             None
         })
         .await
@@ -141,6 +144,12 @@ impl<R: Role> Handle<R> {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.lock().desk.view().is_closed()
+    }
+
+    /// The key of the session with this id.
+    #[must_use]
+    pub fn find_session(&self, id: &str) -> Option<SessionKey> {
+        self.shared.lock().desk.view().find_session(id)
     }
 
     /// The agent's id of a session: see [`Connection::session_id`].
@@ -288,29 +297,21 @@ impl Handle<Agent> {
 #[derive(Debug)]
 pub struct Actions<R: Role> {
     pub(crate) shared: Arc<Shared<R>>,
+    pub(crate) taken: u32,
 }
+
+/// Actions that a host takes before it lets others in between.
+const IN_A_ROW: u32 = 512;
 
 impl<R: Role> Actions<R> {
     /// The next action; `None` once the end has been told. It may be dropped half-way: nothing is lost.
     pub async fn next(&mut self) -> Option<R::Action> {
         // A host that takes one action after the other lets the driver in between, also on a single thread.
-        tokio::task::coop::consume_budget().await;
-        loop {
-            {
-                let mut state = self.shared.lock();
-                if let Some(action) = state.next_action() {
-                    // The driver may have stopped reading because of this one.
-                    if state.desk.reads_again() {
-                        self.shared.work.notify_one();
-                    }
-                    return Some(action);
-                }
-                if state.desk.finished().is_some() {
-                    return None;
-                }
-            }
-            self.shared.told.notified().await;
+        self.taken = self.taken.wrapping_add(1);
+        if self.taken.is_multiple_of(IN_A_ROW) {
+            yield_now().await;
         }
+        poll_fn(|cx| self.shared.lock().poll_action(cx.waker())).await
     }
 }
 

@@ -8,6 +8,7 @@
 //! whoever waits: [`acp_core::guide`] tells what to do with them.
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
+mod attended;
 mod driver;
 mod handle;
 #[cfg(feature = "process")]
@@ -87,6 +88,6 @@ fn connect<R: Role>(
 ) -> Result<Parts<R, impl Future<Output = CloseReason> + Send + 'static>, ConfigError> {
     let shared = shared::Shared::new(Connection::new(config)?);
     let handle = Handle { shared: shared.clone() };
-    let actions = Actions { shared: shared.clone() };
+    let actions = Actions { shared: shared.clone(), taken: 0 };
     Ok((handle, actions, driver::drive(driver::Finish(shared), reader, writer)))
 }

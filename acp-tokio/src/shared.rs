@@ -3,7 +3,11 @@
 //! The core takes commands in one call and answers at once, so they are made under a lock that is never held across an
 //! `await`: no command queue, and nothing that a slow reader, writer or host could hold up.
 
-use core::{future::Future, pin::Pin};
+use core::{
+    future::Future,
+    pin::Pin,
+    task::{Poll, Waker},
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acp_core::{ChildKey, Connection, Desk, Next, Outcome, Resolved, Role, Round, Settlement, Timestamp, Wake};
@@ -22,10 +26,6 @@ pub(crate) type PromptWaiter = oneshot::Sender<(Settlement, Outcome)>;
 #[derive(Debug)]
 pub(crate) struct Shared<R: Role> {
     state: Mutex<State<R>>,
-    /// Wakes the driver: there is something to write, or another time to wait for.
-    pub(crate) work: Notify,
-    /// Wakes the host's stream: there is an action, or the end.
-    pub(crate) told: Notify,
     /// Wakes senders: the queue of output fell below the mark or was flushed, or the connection ended.
     pub(crate) room: Notify,
     /// Wakes who waits for the end, of the connection or of a child.
@@ -39,6 +39,11 @@ pub(crate) struct State<R: Role> {
     /// Children that the driver does not attend to yet.
     pub(crate) arrivals: Arrivals,
     started: Instant,
+    /// Wakes the driver: the host made a command.
+    driver: Option<Waker>,
+    /// Wakes the host's stream: there is an action, or the end.
+    host: Option<Waker>,
+    host_waits: bool,
 }
 
 /// What attends to a child that a session owns, up to its end.
@@ -56,9 +61,14 @@ impl core::fmt::Debug for Arrivals {
 impl<R: Role> Shared<R> {
     pub(crate) fn new(conn: Connection<R>) -> Arc<Self> {
         Arc::new(Self {
-            state: Mutex::new(State { desk: Desk::new(conn), arrivals: Arrivals::default(), started: Instant::now() }),
-            work: Notify::new(),
-            told: Notify::new(),
+            state: Mutex::new(State {
+                desk: Desk::new(conn),
+                arrivals: Arrivals::default(),
+                started: Instant::now(),
+                driver: None,
+                host: None,
+                host_waits: false,
+            }),
             room: Notify::new(),
             over: Notify::new(),
         })
@@ -76,10 +86,10 @@ impl<R: Role> Shared<R> {
 
     /// The same for who holds the lock already.
     pub(crate) fn with_locked<T>(&self, state: &mut State<R>, act: impl FnOnce(&mut State<R>, Timestamp) -> T) -> T {
-        let result = self.step(state, state.now(), act);
-        if state.desk.call() {
-            self.work.notify_one();
-        }
+        let now = state.now();
+        let result = act(state, now);
+        state.settle(now);
+        state.call();
         result
     }
 
@@ -87,8 +97,10 @@ impl<R: Role> Shared<R> {
     pub(crate) fn round(&self, tell: impl FnOnce(&mut State<R>, Timestamp)) -> (Next, Option<Instant>) {
         let mut state = self.lock();
         let now = state.now();
-        self.step(&mut state, now, tell);
-        let next = self.step(&mut state, now, |state, now| state.desk.next(now));
+        tell(&mut state, now);
+        state.settle(now);
+        let next = state.desk.next(now);
+        state.settle(now);
         if state.desk.calls_senders() {
             self.room.notify_waiters();
         }
@@ -96,26 +108,14 @@ impl<R: Role> Shared<R> {
         (next, until.map(|at| state.instant(at)))
     }
 
-    fn step<T>(&self, state: &mut State<R>, now: Timestamp, act: impl FnOnce(&mut State<R>, Timestamp) -> T) -> T {
-        let result = act(state, now);
-        while let Some(wake) = state.desk.sort(now) {
-            state.carry_out(wake);
-        }
-        state.release();
-        if state.desk.has_mail() {
-            self.told.notify_one();
-        }
-        result
-    }
-
     /// The driver is done, or was dropped: whoever waits is woken. The children that nobody attends to come back; to drop
     /// them kills them.
     pub(crate) fn finish(&self) -> Vec<Attendance> {
         let arrivals = self.with(|state, now| {
             state.desk.finish(now);
+            state.tell();
             core::mem::take(&mut state.arrivals.0)
         });
-        self.told.notify_one();
         self.room.notify_waiters();
         self.over.notify_waiters();
         arrivals
@@ -156,19 +156,85 @@ impl<R: Role> State<R> {
     }
 
     /// Begins the end of the children that are to go.
+    #[inline]
     fn release(&mut self) {
         while let Some(token) = self.desk.release() {
             token.cancel();
         }
     }
 
+    /// What follows from what was done: whoever waits for it is woken.
+    fn settle(&mut self, now: Timestamp) {
+        while let Some(wake) = self.desk.sort(now) {
+            self.carry_out(wake);
+        }
+        self.release();
+        if self.desk.has_mail() {
+            self.tell();
+        }
+    }
+
+    fn tell(&mut self) {
+        if let (true, Some(host)) = (core::mem::take(&mut self.host_waits), &self.host) {
+            host.wake_by_ref();
+        }
+    }
+
+    /// Wakes the driver, if nobody did since it looked.
+    pub(crate) fn call(&mut self) {
+        if self.desk.call() {
+            self.wake_driver();
+        }
+    }
+
+    fn wake_driver(&self) {
+        if let Some(driver) = &self.driver {
+            driver.wake_by_ref();
+        }
+    }
+
+    /// The driver is woken here from now on. Returns whether the host made a command since it asked what is next.
+    pub(crate) fn attend(&mut self, driver: &Waker) -> bool {
+        keep(&mut self.driver, driver);
+        self.desk.is_called()
+    }
+
+    /// Somebody waits for room, or for all to be flushed.
+    pub(crate) fn await_room(&mut self) {
+        if self.desk.await_room() {
+            self.wake_driver();
+        }
+    }
+
+    /// The next action for the host, which is woken when there is one; `None` is the end.
+    pub(crate) fn poll_action(&mut self, host: &Waker) -> Poll<Option<R::Action>> {
+        let action = self.next_action();
+        if action.is_none() && self.desk.finished().is_none() {
+            keep(&mut self.host, host);
+            self.host_waits = true;
+            return Poll::Pending;
+        }
+        // The driver may have stopped reading because of this one.
+        if action.is_some() && self.desk.reads_again() {
+            self.call();
+        }
+        Poll::Ready(action)
+    }
+
     /// Takes the next action for the host.
-    pub(crate) fn next_action(&mut self) -> Option<R::Action> {
+    fn next_action(&mut self) -> Option<R::Action> {
         let (action, wake) = self.desk.take();
         if let Some(wake) = wake {
             self.carry_out(wake);
         }
         self.release();
         action
+    }
+}
+
+/// Keeps a copy of a waker, unless this one was kept already.
+fn keep(kept: &mut Option<Waker>, waker: &Waker) {
+    if !kept.as_ref().is_some_and(|kept| kept.will_wake(waker)) {
+        *kept = Some(waker.clone());
     }
 }

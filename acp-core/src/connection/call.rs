@@ -14,7 +14,9 @@ use crate::{
     session::Stage,
     ticket::{FrameId, RequestKey, Scope, SessionKey, TurnKey},
     timers::Cause,
-    wire::{Form, Method, MethodName, Payload, Sender, dialect::v1, session_member, write_notification, write_request},
+    wire::{
+        Form, Method, MethodName, Params, Payload, Sender, dialect::v1, with_session, write_notification, write_request,
+    },
 };
 
 /// What is known about an open request of ours.
@@ -71,7 +73,7 @@ impl<R: Role> Connection<R> {
     ) -> Result<RequestKey, CommandError> {
         note!(self, "request", now, "method" = method, "params" = params, "timeout" = timeout);
         self.advance(now);
-        self.call(MethodName::new(method), params, None, timeout)
+        self.call(MethodName::new(method), params.as_ref(), None, None, timeout)
     }
 
     /// Sends a request that belongs to a session or a turn. The core adds `sessionId`, so `params` must be an object
@@ -93,36 +95,42 @@ impl<R: Role> Connection<R> {
         note!(self, "request_in", now, "scope" = scope, "method" = method, "params" = params, "timeout" = timeout,);
         self.advance(now);
         let session = self.session_of(scope)?;
-        let params = self.with_session(session, params)?;
-        self.call(MethodName::new(method), Some(params), Some((session, scope)), timeout)
+        if !params.is_object() {
+            return Err(Misuse::Payload("the params must be a JSON object").into());
+        }
+        let name = self.sessions.get(session).map(|session| session.id.clone());
+        self.call(MethodName::new(method), Some(params), name.as_deref(), Some((session, scope)), timeout)
     }
 
+    /// `name`: the id of a session that is added to `params`.
     pub(super) fn call(
         &mut self,
         method: MethodName,
-        params: Option<Payload>,
+        params: Option<&Payload>,
+        name: Option<&str>,
         place: Option<(SessionKey, Scope)>,
         timeout: Option<Duration>,
     ) -> Result<RequestKey, CommandError> {
         self.check_open()?;
         let Some(known) = method.known() else {
-            return self.send_call(&method, params.as_ref(), Purpose::Plain, place, timeout);
+            let params = Params { session: name, object: params };
+            return self.send_call(&method, params, Purpose::Plain, place, timeout);
         };
         self.check_direction(known, Form::Request)?;
         match known.spec().gate(self.speaks().number()) {
             None => return Err(self.unsupported(&method)),
-            Some(gate) if !self.peer.offers(gate) || !R::is_offered(self, known, params.as_ref()) => {
+            Some(gate) if !self.peer.offers(gate) || !R::is_offered(self, known, params) => {
                 return Err(CommandError::NotOffered(method));
             }
             Some(_) => {}
         }
-        if let Some(gate) = params.as_ref().filter(|_| known == Method::ElicitationCreate).and_then(v1::elicitation) {
+        if let Some(gate) = params.filter(|_| known == Method::ElicitationCreate).and_then(v1::elicitation) {
             if !self.peer.offers(gate) {
                 return Err(CommandError::NotOffered(method));
             }
         }
         if known.spec().in_session && R::SIDE == Side::Client {
-            let named = self.place_of(params.as_ref(), place).and_then(|(session, _)| self.sessions.get(session));
+            let named = self.place_of(params, place).and_then(|(session, _)| self.sessions.get(session));
             if named.is_some_and(|session| session.child.is_some()) {
                 return Err(Misuse::ChildSession.into());
             }
@@ -131,10 +139,14 @@ impl<R: Role> Connection<R> {
             Method::Initialize | Method::SessionPrompt => Err(Misuse::HasItsOwnCommand.into()),
             Method::SessionNew | Method::SessionFork => {
                 self.check_session_room()?;
+                let params = named(params, name);
                 self.send_call(&method, params.as_ref(), Purpose::Open { fresh: true, history: false }, None, timeout)
             }
-            Method::SessionLoad | Method::SessionResume => self.open_known(&method, params.as_ref(), timeout),
+            Method::SessionLoad | Method::SessionResume => {
+                self.open_known(&method, named(params, name).as_ref(), timeout)
+            }
             Method::SessionClose => {
+                let params = named(params, name);
                 let place = self.place_of(params.as_ref(), place);
                 let sent = self.send_call(&method, params.as_ref(), Purpose::Close, place, timeout)?;
                 if let Some(session) = place.and_then(|(session, _)| self.sessions.get_mut(session)) {
@@ -142,7 +154,10 @@ impl<R: Role> Connection<R> {
                 }
                 Ok(sent)
             }
-            _ => self.send_call(&method, params.as_ref(), Purpose::Plain, place, timeout),
+            _ => {
+                let params = Params { session: name, object: params };
+                self.send_call(&method, params, Purpose::Plain, place, timeout)
+            }
         }
     }
 
@@ -153,14 +168,15 @@ impl<R: Role> Connection<R> {
     }
 
     /// Queues a request and keeps what its answer will mean.
-    pub(super) fn send_call(
+    pub(super) fn send_call<'a>(
         &mut self,
         method: &MethodName,
-        params: Option<&Payload>,
+        params: impl Into<Params<'a>>,
         purpose: Purpose,
         place: Option<(SessionKey, Scope)>,
         timeout: Option<Duration>,
     ) -> Result<RequestKey, CommandError> {
+        let params = params.into();
         let timeout = timeout.or_else(|| self.default_timeout(method));
         let id = self.outgoing.next_id().ok_or(CommandError::Full { what: "limits.own_requests" })?;
         let turn = match place {
@@ -170,7 +186,7 @@ impl<R: Role> Connection<R> {
         let session = place.map(|(session, _)| session);
         let asks = matches!(method.known(), Some(Method::SessionRequestPermission | Method::ElicitationCreate));
         let purpose = turn.map_or(purpose, if asks { Purpose::Ask } else { Purpose::InTurn });
-        let options = params.filter(|_| matches!(purpose, Purpose::Open { .. })).cloned();
+        let options = params.object.filter(|_| matches!(purpose, Purpose::Open { .. })).cloned();
         // A turn that is being cancelled, or is over, waits for nothing any more: a race, not an error.
         if let Some(cause) = turn.and_then(|turn| self.cancelled_by(turn)) {
             let call = Call { purpose, session, frame: FrameId(u64::MAX), cancel: None, told_as: None, options };
@@ -336,8 +352,15 @@ impl<R: Role> Connection<R> {
     /// Puts `sessionId` in front of the members of an object.
     pub(super) fn with_session(&self, session: SessionKey, object: &Payload) -> Result<Payload, CommandError> {
         let session = self.sessions.get(session).ok_or(Misuse::UnknownSession)?;
-        let member = session_member(&session.id, b"");
-        Payload::splice(&member, object).ok_or_else(|| Misuse::Payload("the params must be a JSON object").into())
+        with_session(&session.id, object).ok_or_else(|| Misuse::Payload("the params must be a JSON object").into())
+    }
+}
+
+/// The params with the id of their session, for who keeps them.
+fn named(params: Option<&Payload>, name: Option<&str>) -> Option<Payload> {
+    match (params, name) {
+        (Some(object), Some(name)) => with_session(name, object),
+        _ => params.cloned(),
     }
 }
 

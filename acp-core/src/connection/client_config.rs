@@ -6,7 +6,7 @@ use crate::{
     role::Client,
     ticket::{RequestKey, Scope, SessionKey},
     time::Timestamp,
-    wire::{Method, MethodName, Payload},
+    wire::{Method, MethodName, Payload, own},
 };
 
 /// A value for [`Connection::set_config_option`].
@@ -38,12 +38,10 @@ impl Connection<Client> {
     ) -> Result<RequestKey, CommandError> {
         let params = match value {
             // "Untyped", says version 1 of the id of a value; version 2 types every one.
-            OptionValue::Id(id) if !self.speaks_v2() => serde_json::json!({ "configId": option, "value": id }),
-            OptionValue::Id(id) => serde_json::json!({ "configId": option, "type": "id", "value": id }),
-            OptionValue::Switch(on) => serde_json::json!({ "configId": option, "type": "boolean", "value": on }),
+            OptionValue::Id(id) => own::option_id(option, id, self.speaks_v2()),
+            OptionValue::Switch(on) => own::option_switch(option, on),
         };
         let not_json = Misuse::Payload("the option is not JSON");
-        let params = Payload::try_from(params).map_err(|_| not_json)?;
         let members = meta_member(meta)?;
         let params = Payload::splice(members.strip_prefix(b",").unwrap_or_default(), &params).ok_or(not_json)?;
         // It is written down as what it comes to.
@@ -51,7 +49,7 @@ impl Connection<Client> {
         let name = method.name();
         note!(self, "request_in", now, "scope" = scope, "method" = name, "params" = params, "timeout" = timeout);
         self.advance(now);
-        let params = self.with_session(session, &params)?;
-        self.call(MethodName::Known(method), Some(params), Some((session, scope)), timeout)
+        let id = self.sessions.get(session).ok_or(Misuse::UnknownSession)?.id.clone();
+        self.call(MethodName::Known(method), Some(&params), Some(&id), Some((session, scope)), timeout)
     }
 }

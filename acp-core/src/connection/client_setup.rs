@@ -113,7 +113,7 @@ impl Connection<Client> {
             }
         };
         let params = params.ok_or(Misuse::Payload("the params must be a JSON object"))?;
-        let request = self.call(MethodName::Known(method), Some(params.clone()), None, plan.timeout)?;
+        let request = self.call(MethodName::Known(method), Some(&params), None, None, plan.timeout)?;
         let login = plan.login.as_ref().filter(|login| self.role.auth_methods.contains(login));
         let login = login.map(|login| own::login(login));
         if let (Some(login), Some(call)) = (login, self.outgoing.get_mut(request.0)) {
@@ -146,7 +146,8 @@ impl Connection<Client> {
     ) -> Result<RequestKey, CommandError> {
         note!(self, "log_in", now, "auth_method" = auth_method, "timeout" = timeout);
         self.advance(now);
-        self.call(MethodName::Known(self.login_method()), Some(own::login(auth_method)), None, timeout)
+        let login = own::login(auth_method);
+        self.call(MethodName::Known(self.login_method()), Some(&login), None, None, timeout)
     }
 
     /// Logs out: `logout`, or `auth/logout` in version 2. The end is told as [`Common::Resolved`](crate::Common::Resolved).
@@ -158,7 +159,7 @@ impl Connection<Client> {
         note!(self, "log_out", now, "timeout" = timeout);
         self.advance(now);
         let method = if self.speaks_v2() { Method::AuthLogout } else { Method::Logout };
-        self.call(MethodName::Known(method), Some(Payload::EMPTY), None, timeout)
+        self.call(MethodName::Known(method), Some(&Payload::EMPTY), None, None, timeout)
     }
 
     fn login_method(&self) -> Method {

@@ -58,7 +58,7 @@ impl<R: Role> Connection<R> {
         for key in self.open_keys() {
             let _ = self.incoming.step(IncomingInput::Answer(key.0));
         }
-        for (turn, lost) in core::mem::take(&mut self.turns) {
+        for (turn, lost) in core::mem::take(&mut self.turns).into_entries() {
             R::on_turn_lost(self, turn, lost);
         }
         self.batches = OpenBatches::default();
@@ -101,7 +101,14 @@ impl<R: Role> Connection<R> {
 
     /// Arms the clocks of silence again, or disarms them: the idle one while anything is open, the other one while nothing
     /// of ours is, or while the peer waits for us.
+    #[inline]
     pub(super) fn touch_clocks(&mut self) {
+        if self.config.idle.is_some() || self.config.silence.is_some() {
+            self.set_clocks();
+        }
+    }
+
+    fn set_clocks(&mut self) {
         let open = self.lifecycle.is_open();
         let (ours, theirs) = (!self.outgoing.is_empty(), !self.incoming.is_empty());
         let clocks =

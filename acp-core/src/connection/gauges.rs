@@ -20,6 +20,11 @@ impl<R: Role> Connection<R> {
             && self.outbox.bytes() < self.obligation_room()
     }
 
+    /// Whether an action waits to be taken.
+    pub(crate) fn tells(&self) -> bool {
+        !self.actions.is_empty()
+    }
+
     /// Bytes that wait to be written, line breaks included: of frames that were not handed out yet.
     #[must_use]
     pub const fn queued_bytes(&self) -> usize {

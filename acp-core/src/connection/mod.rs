@@ -53,12 +53,10 @@ mod recording;
 mod turns;
 mod version;
 
-use alloc::{
-    boxed::Box,
-    collections::{BTreeMap, VecDeque},
-};
+use alloc::{boxed::Box, collections::VecDeque};
 
 use bytes::Bytes;
+use smallvec::SmallVec;
 
 use self::{
     answer::{OpenBatches, Served},
@@ -72,7 +70,7 @@ use crate::{
     config::{Config, ConfigError},
     error::{CloseReason, CommandError, Misuse, Violation},
     host::HostAction,
-    machine::{Admission, Handshake, Incoming, Lifecycle, Outgoing},
+    machine::{Admission, Few, Handshake, Incoming, Lifecycle, Outgoing},
     outbox::{Frame, Outbox, Tag},
     role::Side,
     session::Sessions,
@@ -115,7 +113,7 @@ pub struct Connection<R: Role> {
     incoming: Incoming<Id, Served>,
     batches: OpenBatches,
     sessions: Sessions,
-    turns: BTreeMap<TurnKey, Turn>,
+    turns: Few<TurnKey, Turn>,
     last_turn: u64,
     /// What the peer, and what we, offered in `initialize`.
     peer: Capabilities,
@@ -147,7 +145,7 @@ impl<R: Role> Connection<R> {
             incoming: Incoming::new(config.limits.peer_requests),
             batches: OpenBatches::default(),
             sessions: Sessions::new(config.limits.sessions, config.overlap),
-            turns: BTreeMap::new(),
+            turns: Few::new(),
             last_turn: 0,
             peer: Capabilities::default(),
             own: Capabilities::default(),
@@ -166,7 +164,7 @@ impl<R: Role> Connection<R> {
     pub fn handle_input(&mut self, mut bytes: &[u8], now: Timestamp) {
         note!(self, "input", now, "bytes" = Raw(bytes));
         self.advance(now);
-        while self.lifecycle.is_open() {
+        while self.lifecycle.is_open() && !bytes.is_empty() {
             let Some(framed) = self.deframer.next(&mut bytes) else { break };
             self.receive_framed(framed);
         }
@@ -244,6 +242,23 @@ impl<R: Role> Connection<R> {
         self.extend_flush();
         self.settle_end();
         Some(frame)
+    }
+
+    /// The same for who writes to a stream, and records nothing: the lines of several frames, up to the one that makes it
+    /// `enough` bytes.
+    pub(crate) fn transmit(&mut self, enough: usize) -> Option<Bytes> {
+        let mut cancels = SmallVec::<[_; 2]>::new();
+        let lines = self.outbox.pop_many(enough, |frame, tag| {
+            if let Tag::Cancel { session, turn, kind } = tag {
+                cancels.push((session, turn, kind, frame));
+            }
+        })?;
+        for (session, turn, kind, frame) in cancels {
+            self.cancel_sent(session, turn, kind, frame);
+        }
+        self.extend_flush();
+        self.settle_end();
+        Some(lines)
     }
 
     /// The next thing the host is told. `None`: nothing for now.

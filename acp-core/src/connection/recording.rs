@@ -41,13 +41,20 @@ impl<R: Role> Connection<R> {
         self.tape.take()
     }
 
+    /// Whether it records.
+    pub(crate) fn records(&self) -> bool {
+        self.tape.runs()
+    }
+
     // ---- inside ------------------------------------------------------------------------------------------------
 
     /// A line of the tape for what is called now: with the deadline that stands, so that a replay compares it.
+    #[inline]
     pub(super) fn tape_line(&mut self, what: &'static str, now: Timestamp) -> Option<TapeLine<'_>> {
-        if !self.tape.runs() {
-            return None;
-        }
+        if self.tape.runs() { self.begin_line(what, now) } else { None }
+    }
+
+    fn begin_line(&mut self, what: &'static str, now: Timestamp) -> Option<TapeLine<'_>> {
         let due = self.timers.next();
         let line = self.tape.line(what, now)?;
         Some(match due {

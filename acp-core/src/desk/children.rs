@@ -71,10 +71,12 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
 
     /// The token of the next child that is to end: fire it. To be asked after every input and command and every
     /// [`Desk::take`], until it answers `None`.
+    #[inline]
     pub fn release(&mut self) -> Option<T> {
-        if self.children.kept.is_empty() {
-            return None;
-        }
+        if self.children.kept.is_empty() { None } else { self.next_release() }
+    }
+
+    fn next_release(&mut self) -> Option<T> {
         let forgotten = self.conn.sessions_forgotten();
         if forgotten != self.children.forgotten {
             self.children.forgotten = forgotten;

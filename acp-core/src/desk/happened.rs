@@ -2,7 +2,7 @@
 
 use core::{fmt::Display, task::Poll};
 
-use super::{Desk, Input};
+use super::{Desk, Input, Round};
 use crate::{connection::Role, time::Timestamp};
 
 /// All that happened while a driver waited for what [`Desk::next`] said. `E` is the runtime's error.
@@ -26,11 +26,12 @@ impl<E> Default for Happened<E> {
 }
 
 impl<E> Happened<E> {
-    /// Whether to go on waiting.
+    /// Whether to tell the desk; if not, the wait goes on, and what happened so far is told with what will.
     #[must_use]
-    pub const fn is_nothing(&self) -> bool {
-        let written = self.wrote > 0 || self.flushed || self.stuck || self.unwritable.is_some();
-        !written && self.read.is_none() && !self.called
+    pub const fn is_news(&self, round: &Round) -> bool {
+        let written = self.wrote > 0 || self.flushed;
+        let failed = self.stuck || self.unwritable.is_some();
+        self.read.is_some() || self.called || failed || (written && round.hurry)
     }
 
     /// Reads what is there. `attempt` reads into the memory that it is given and returns how many bytes came, none for the
@@ -41,12 +42,12 @@ impl<E> Happened<E> {
         }
     }
 
-    /// Writes what is taken at once, and flushes behind it if that is wanted. `attempt` writes the bytes that it is given
-    /// and returns how many were taken, or flushes if there are none.
-    pub fn write(&mut self, bytes: &[u8], flush: bool, mut attempt: impl FnMut(&[u8]) -> Poll<Result<usize, E>>) {
+    /// Writes what is taken at once, and flushes behind it if that is wanted; what was done before is not done again.
+    /// `attempt` writes the bytes that it is given and returns how many were taken, or flushes if there are none.
+    pub fn write(&mut self, round: &Round, mut attempt: impl FnMut(&[u8]) -> Poll<Result<usize, E>>) {
         loop {
-            let rest = bytes.get(self.wrote..).unwrap_or_default();
-            if rest.is_empty() && !flush {
+            let rest = round.write.get(self.wrote..).unwrap_or_default();
+            if rest.is_empty() && (self.flushed || !round.flush) {
                 return;
             }
             match attempt(rest) {
@@ -80,7 +81,6 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
         if happened.stuck {
             self.write_failed(&"no byte is taken", now);
         }
-        self.timeout(now);
     }
 }
 
@@ -89,43 +89,66 @@ mod tests {
     use alloc::{vec, vec::Vec};
     use core::task::Poll;
 
-    use super::{Happened, Input};
+    use bytes::Bytes;
+
+    use super::{Happened, Input, Round};
 
     type Attempts = Vec<usize>;
 
-    /// Writes 5 bytes to somebody who answers this, and says how many bytes each attempt had.
-    fn write(flush: bool, answers: &[Poll<Result<usize, ()>>]) -> (Happened<()>, Attempts) {
-        let (mut happened, mut attempts) = (Happened::default(), Vec::new());
+    const fn round(flush: bool, hurry: bool) -> Round {
+        Round { read: false, write: Bytes::from_static(b"hello"), flush, hurry, until: None }
+    }
+
+    /// Writes to somebody who answers this, and says how many bytes each attempt had.
+    fn write(happened: &mut Happened<()>, flush: bool, answers: &[Poll<Result<usize, ()>>]) -> Attempts {
+        let mut attempts = Vec::new();
         let mut answers = answers.iter();
-        happened.write(b"hello", flush, |bytes| {
+        happened.write(&round(flush, false), |bytes| {
             attempts.push(bytes.len());
             *answers.next().unwrap()
         });
         assert_eq!(answers.next(), None, "asked too seldom");
+        attempts
+    }
+
+    fn written(flush: bool, answers: &[Poll<Result<usize, ()>>]) -> (Happened<()>, Attempts) {
+        let mut happened = Happened::default();
+        let attempts = write(&mut happened, flush, answers);
         (happened, attempts)
     }
 
     #[test]
     fn everything_is_written_before_it_is_flushed() {
-        let (happened, attempts) = write(true, &[Poll::Ready(Ok(2)), Poll::Ready(Ok(3)), Poll::Ready(Ok(0))]);
+        let (happened, attempts) = written(true, &[Poll::Ready(Ok(2)), Poll::Ready(Ok(3)), Poll::Ready(Ok(0))]);
         assert_eq!((attempts, happened.wrote, happened.flushed), (vec![5, 3, 0], 5, true));
-        let (happened, attempts) = write(true, &[Poll::Ready(Ok(2)), Poll::Pending]);
+        let (happened, attempts) = written(true, &[Poll::Ready(Ok(2)), Poll::Pending]);
         assert_eq!((attempts, happened.wrote, happened.flushed), (vec![5, 3], 2, false));
-        let (happened, attempts) = write(false, &[Poll::Ready(Ok(5))]);
+        let (happened, attempts) = written(false, &[Poll::Ready(Ok(5))]);
         assert_eq!((attempts, happened.wrote, happened.flushed), (vec![5], 5, false));
     }
 
     #[test]
-    fn whatever_happens_ends_the_wait() {
-        assert!(Happened::<()>::default().is_nothing());
-        assert!(write(true, &[Poll::Pending]).0.is_nothing());
+    fn what_was_written_before_is_not_written_again() {
+        let (mut happened, _) = written(true, &[Poll::Ready(Ok(2)), Poll::Pending]);
+        assert_eq!(write(&mut happened, true, &[Poll::Ready(Ok(3)), Poll::Pending]), [3, 0]);
+        assert_eq!(write(&mut happened, true, &[Poll::Ready(Ok(0))]), [0]);
+        assert_eq!(write(&mut happened, true, &[]), [] as [usize; 0]);
+        assert_eq!((happened.wrote, happened.flushed), (5, true));
+    }
+
+    #[test]
+    fn what_is_news_ends_the_wait_and_what_was_written_is_news_only_in_a_hurry() {
+        let is_news = |happened: &Happened<()>| [false, true].map(|hurry| happened.is_news(&round(true, hurry)));
+        assert_eq!(is_news(&Happened::default()), [false, false]);
+        assert_eq!(is_news(&written(true, &[Poll::Pending]).0), [false, false]);
         for answer in [Ok(0), Err(())] {
-            assert!(!write(true, &[Poll::Ready(answer)]).0.is_nothing());
+            assert_eq!(is_news(&written(true, &[Poll::Ready(answer)]).0), [true, true]);
         }
-        assert!(!write(true, &[Poll::Ready(Ok(5)), Poll::Ready(Err(()))]).0.is_nothing());
-        assert!(!write(true, &[Poll::Ready(Ok(1)), Poll::Pending]).0.is_nothing());
-        let mut happened = Happened::<()>::default();
+        assert_eq!(is_news(&written(true, &[Poll::Ready(Ok(5)), Poll::Ready(Err(()))]).0), [true, true]);
+        assert_eq!(is_news(&written(true, &[Poll::Ready(Ok(1)), Poll::Pending]).0), [false, true]);
+        assert_eq!(is_news(&written(true, &[Poll::Ready(Ok(5)), Poll::Ready(Ok(0))]).0), [false, true]);
+        let mut happened = Happened::default();
         happened.read(&mut Input::default(), |_| Poll::Ready(Ok(0)));
-        assert!(!happened.is_nothing());
+        assert_eq!(is_news(&happened), [true, true]);
     }
 }

@@ -26,6 +26,7 @@ impl Default for Input {
 
 impl Input {
     /// Where to read into. What was read before is gone.
+    #[inline]
     pub fn space(&mut self) -> &mut [u8] {
         let length = self.buffer.len();
         if self.filled == length && length < PIECE {

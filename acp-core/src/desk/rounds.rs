@@ -3,7 +3,7 @@
 use alloc::format;
 use core::{fmt::Display, mem};
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::{Buf as _, Bytes};
 
 use super::Desk;
 use crate::{
@@ -45,6 +45,9 @@ pub struct Round {
     pub write: Bytes,
     /// When all of it is written, flush, and tell [`Desk::flushed`] or [`Desk::write_failed`].
     pub flush: bool,
+    /// Tell at once what was written: there is more behind it, or somebody waits for that. If not, it is told with the next
+    /// thing that happens, which saves a round.
+    pub hurry: bool,
     /// At this time, tell [`Desk::timeout`]. Earlier does no harm.
     pub until: Option<Timestamp>,
 }
@@ -53,9 +56,9 @@ pub struct Round {
 #[derive(Debug, Default)]
 pub(super) struct Output {
     piece: Bytes,
-    /// Where small frames are gathered: as large as a burst was, so that the next one costs no allocation.
-    gathered: BytesMut,
     unflushed: bool,
+    /// The driver was not told to hurry with it.
+    unhurried: bool,
     /// Up to when the peer may take nothing more, once the connection is over.
     patience: Option<Timestamp>,
 }
@@ -65,26 +68,16 @@ impl Output {
         self.piece.is_empty() && !self.unflushed
     }
 
-    /// Takes the frames that are ready, as many as one write may carry. A large one goes as it is.
+    /// Takes the frames that are ready, as many as one write may carry.
     fn fill<R: Role>(&mut self, conn: &mut Connection<R>) {
         // Also an empty slice holds its memory, which is wanted again.
         self.piece = Bytes::new();
-        let Some(first) = conn.poll_transmit().map(Frame::into_line) else { return };
-        if first.len() >= PIECE || conn.queued_bytes() == 0 {
-            self.piece = first;
+        if conn.queued_bytes() == 0 {
             return;
         }
-        self.gathered.reserve(first.len() + conn.queued_bytes().min(PIECE));
-        self.gathered.extend_from_slice(&first);
-        while self.gathered.len() < PIECE {
-            let Some(frame) = conn.poll_transmit() else { break };
-            self.gathered.extend_from_slice(&frame.into_line());
-        }
-        self.piece = self.gathered.split().freeze();
-        if self.piece.len() > 2 * PIECE {
-            // A large frame came last: that much is not wanted again.
-            self.gathered = BytesMut::new();
-        }
+        // A recording knows of single frames.
+        let piece = if conn.records() { conn.poll_transmit().map(Frame::into_line) } else { conn.transmit(PIECE) };
+        self.piece = piece.unwrap_or_default();
     }
 }
 
@@ -109,8 +102,11 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
             until = Some(until.map_or(patience, |until| until.min(patience)));
         }
         // What is behind it will be written and flushed at once.
-        let flush = !self.output.is_clean() && self.conn.queued_bytes() == 0;
-        Next::Wait(Round { read: self.wants_input(), write: self.output.piece.clone(), flush, until })
+        let behind = self.conn.queued_bytes() > 0;
+        let flush = !self.output.is_clean() && !behind;
+        let hurry = behind || self.awaits_room || self.conn.is_closed();
+        self.output.unhurried = !hurry && !self.output.is_clean();
+        Next::Wait(Round { read: self.wants_input(), write: self.output.piece.clone(), flush, hurry, until })
     }
 
     /// Bytes were read; none are the end of the input.
@@ -162,9 +158,18 @@ impl<R: Role, A, P, T: Default> Desk<R, A, P, T> {
         !mem::replace(&mut self.called, true)
     }
 
-    /// Somebody waits for [`Desk::has_room`] or [`Desk::is_flushed`], to be woken when [`Desk::calls_senders`].
-    pub const fn await_room(&mut self) {
+    /// Whether the driver was told since it asked for what is next.
+    #[must_use]
+    pub const fn is_called(&self) -> bool {
+        self.called
+    }
+
+    /// Somebody waits for [`Desk::has_room`] or [`Desk::is_flushed`], to be woken when [`Desk::calls_senders`]. Whether the
+    /// driver has to be told, as by [`Desk::call`]: it may know of something written that nobody was in a hurry for.
+    #[must_use]
+    pub const fn await_room(&mut self) -> bool {
         self.awaits_room = true;
+        mem::replace(&mut self.output.unhurried, false) && self.call()
     }
 
     /// Whether to wake those who wait for room: there is some, and somebody waits. To be asked after [`Desk::next`].

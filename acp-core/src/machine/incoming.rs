@@ -8,9 +8,7 @@
 //!                 └──────── Answer ────────┴──▶ gone    (the id is free again)
 //! ```
 
-use alloc::collections::BTreeMap;
-
-use super::Machine;
+use super::{Few, Machine};
 
 /// The peer's open requests; `T` is what the owner wants to know again when one is answered.
 #[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/incoming.svg"))]
@@ -19,8 +17,8 @@ pub struct Incoming<K, T> {
     next: u64,
     limit: usize,
     counted: usize,
-    ids: BTreeMap<K, u64>,
-    open: BTreeMap<u64, Open<K, T>>,
+    ids: Few<K, u64>,
+    open: Few<u64, Open<K, T>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -104,7 +102,7 @@ impl<K: Ord + Clone, T> Incoming<K, T> {
     /// None open; at most `limit` counted ones at a time.
     #[must_use]
     pub const fn new(limit: usize) -> Self {
-        Self { next: 1, limit, counted: 0, ids: BTreeMap::new(), open: BTreeMap::new() }
+        Self { next: 1, limit, counted: 0, ids: Few::new(), open: Few::new() }
     }
 
     /// How many are open.

@@ -21,6 +21,7 @@
 //! The graphs of the small ones, drawn from the code, are in `docs/machines.md` of this crate.
 
 mod cancel;
+mod few;
 mod foreground;
 mod handshake;
 mod incoming;
@@ -31,6 +32,8 @@ pub mod shutdown;
 mod transcript;
 mod turn;
 mod work;
+
+pub(crate) use few::Few;
 
 pub use cancel::{Asked, Cancel, CancelInput, CancelKind, CancelOutput, CancelReject, Unsent};
 pub use foreground::{Foreground, ForegroundOutput};

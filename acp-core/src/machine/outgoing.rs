@@ -9,9 +9,7 @@
 //!               └─ Cancel (once written, stays open: the peer still owes the answer)
 //! ```
 
-use alloc::collections::BTreeMap;
-
-use super::{Asked, Cancel, CancelInput, CancelKind, CancelOutput, Machine};
+use super::{Asked, Cancel, CancelInput, CancelKind, CancelOutput, Few, Machine};
 
 /// Our open requests; `T` is what the owner wants to know again when one is resolved.
 #[cfg_attr(doc, doc = "\n\n", doc = include_str!("../../docs/machines/outgoing.svg"))]
@@ -19,7 +17,7 @@ use super::{Asked, Cancel, CancelInput, CancelKind, CancelOutput, Machine};
 pub struct Outgoing<T> {
     next: u64,
     limit: usize,
-    open: BTreeMap<u64, Open<T>>,
+    open: Few<u64, Open<T>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -80,7 +78,7 @@ impl<T> Outgoing<T> {
     /// None open; at most `limit` at a time.
     #[must_use]
     pub const fn new(limit: usize) -> Self {
-        Self { next: 1, limit, open: BTreeMap::new() }
+        Self { next: 1, limit, open: Few::new() }
     }
 
     /// The id that the next request will have, if there is room for one.

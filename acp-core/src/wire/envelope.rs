@@ -114,12 +114,44 @@ pub fn parse_line(line: &Bytes, max_batch: usize) -> Line {
         let (method, params) = (MethodName::Known(Method::SessionUpdate), Payload::from_seen(line, params, seen));
         return Line::Message(Message::Notification { method, params: Some(params) });
     }
+    if let Some(message) = usual(line, text) {
+        return Line::Message(message);
+    }
     let text = without_noise(text);
     match text.as_bytes().first() {
         None => Line::Blank,
         Some(b'[') => batch(line, text, max_batch),
         Some(_) => Line::Message(message(line, text)),
     }
+}
+
+/// A request with params, or a response with a result, in its usual form: the members of the envelope in the order of the
+/// documents, with no white space between them. `None`: it has another form, or is none, or no JSON.
+fn usual(line: &Bytes, text: &str) -> Option<Message> {
+    let mut walk = Walk::new(text);
+    walk.expect(r#"{"jsonrpc":"2.0","id":"#)?;
+    let id = Id::from_raw(walk.value()?)?;
+    let (method, value, seen) = if walk.expect(r#","method":""#).is_some() {
+        let start = walk.place();
+        // Names have no escapes.
+        let name = (!walk.string()?).then(|| walk.since(start).strip_suffix('"'))??;
+        walk.expect(r#","params":"#)?;
+        let (params, seen) = update::params_of_call(&mut walk)?;
+        (Some(MethodName::new(name)), params, Some(seen))
+    } else {
+        walk.expect(r#","result":"#)?;
+        (None, walk.value()?, None)
+    };
+    walk.expect("}")?;
+    walk.is_at_end().then_some(())?;
+    let payload = match seen.filter(|_| !walk.broken) {
+        Some(seen) => Payload::from_seen(line, value, seen),
+        None => Payload::from_line(line, value, walk.broken),
+    };
+    Some(match method {
+        Some(method) => Message::Request { id, method, params: Some(payload) },
+        None => Message::Response { id, answer: Ok(payload) },
+    })
 }
 
 fn malformed(shape: Shape, id: Option<Id>, why: &'static str) -> Message {

@@ -5,6 +5,7 @@ use core::{
     cmp::Ordering,
     fmt,
     hash::{Hash, Hasher},
+    ops::Deref,
     str,
 };
 
@@ -34,7 +35,28 @@ enum Repr {
 }
 
 /// Long enough for every integer of 64 bits and most counters in quotes.
-type Text = SmallVec<[u8; 24]>;
+struct Text(SmallVec<[u8; 24]>);
+
+impl Text {
+    fn from_slice(text: &[u8]) -> Self {
+        Self(SmallVec::from_slice(text))
+    }
+}
+
+/// By hand: the derived one goes byte by byte.
+impl Clone for Text {
+    fn clone(&self) -> Self {
+        Self::from_slice(&self.0)
+    }
+}
+
+impl Deref for Text {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
 
 /// What makes two ids the same.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]

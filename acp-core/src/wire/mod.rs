@@ -40,4 +40,6 @@ pub use oversize::{Oversized, OversizedShape};
 pub use payload::{NotJson, Payload};
 /// The versions of the protocol that are spoken here.
 pub(crate) const SPOKEN: [u16; 2] = dialect::Version::KNOWN;
-pub(crate) use write::{session_member, write_answer, write_chunk, write_notification, write_request, write_update};
+pub(crate) use write::{
+    Params, session_member, with_session, write_answer, write_chunk, write_notification, write_request, write_update,
+};

@@ -6,7 +6,7 @@ use alloc::{format, string::String};
 
 use serde_json::Value;
 
-use super::payload::Payload;
+use super::{payload::Payload, write::around_text};
 
 /// A string as JSON.
 fn quoted(text: &str) -> Value {
@@ -19,12 +19,12 @@ fn object(text: String) -> Payload {
 
 /// The result of `session/prompt`.
 pub(crate) fn stopped(reason: &str) -> Payload {
-    object(format!(r#"{{"stopReason":{}}}"#, quoted(reason)))
+    around_text(r#"{"stopReason":""#, reason, r#""}"#)
 }
 
 /// The result of `session/request_permission`: this option.
 pub(crate) fn selected(option: &str) -> Payload {
-    object(format!(r#"{{"outcome":{{"outcome":"selected","optionId":{}}}}}"#, quoted(option)))
+    around_text(r#"{"outcome":{"outcome":"selected","optionId":""#, option, r#""}}"#)
 }
 
 /// The last update of a tool call that has no result.
@@ -35,9 +35,20 @@ pub(crate) fn closed_call(call: &str, status: &str) -> Payload {
     ))
 }
 
+/// The params of `session/set_config_option`, but for the session: the id of a value.
+pub(crate) fn option_id(option: &str, value: &str, typed: bool) -> Payload {
+    let kind = if typed { r#""type":"id","# } else { "" };
+    object(format!(r#"{{"configId":{},{kind}"value":{}}}"#, quoted(option), quoted(value)))
+}
+
+/// The same: on or off.
+pub(crate) fn option_switch(option: &str, on: bool) -> Payload {
+    object(format!(r#"{{"configId":{},"type":"boolean","value":{on}}}"#, quoted(option)))
+}
+
 /// The params of a request to log in this way.
 pub(crate) fn login(auth_method: &str) -> Payload {
-    object(format!(r#"{{"methodId":{}}}"#, quoted(auth_method)))
+    around_text(r#"{"methodId":""#, auth_method, r#""}"#)
 }
 
 /// What is known of a request that was too long.
@@ -54,7 +65,7 @@ pub(crate) fn versions(requested: u16, supported: &[u16]) -> Payload {
 mod tests {
     use alloc::string::String;
 
-    use super::{closed_call, login, selected, stopped, too_long, versions};
+    use super::{closed_call, login, option_id, option_switch, selected, stopped, too_long, versions};
     use crate::wire::Payload;
 
     #[test]
@@ -66,6 +77,8 @@ mod tests {
             assert!(said.as_str().contains(r#""a\"\\\n"#), "{said}");
         }
         assert_eq!(selected("a").as_str(), r#"{"outcome":{"outcome":"selected","optionId":"a"}}"#);
+        assert_eq!(option_id("a", "b", true).as_str(), r#"{"configId":"a","type":"id","value":"b"}"#);
+        assert_eq!(option_switch("a", true).as_str(), r#"{"configId":"a","type":"boolean","value":true}"#);
         assert_eq!(too_long("m", 9, 8).as_str(), r#"{"method":"m","size":9,"limit":8}"#);
         assert_eq!(versions(0, &[1, 2]).as_str(), r#"{"requested":0,"supported":[1,2]}"#);
     }

@@ -117,34 +117,33 @@ impl<'a> Walk<'a> {
     #[inline(never)]
     fn long_string(&mut self, mut escaped: bool) -> Option<bool> {
         let bytes = self.text.as_bytes();
-        while let Some(whole) = block::<STRIDE>(bytes, self.at) {
+        let mut start = self.at;
+        while let Some(whole) = block::<STRIDE>(bytes, start) {
             let mut left = bits(whole);
-            let mut next = self.at + STRIDE;
+            let mut next = start + STRIDE;
             while left != 0 {
-                let place = left.trailing_zeros();
-                let at = self.at + place as usize;
-                match bytes.get(at)? {
+                let place = left.trailing_zeros() as usize;
+                match whole.get(place)? {
                     b'"' => {
-                        self.at = at + 1;
+                        self.at = start + place + 1;
                         return Some(escaped);
                     }
                     b'\\' => {
                         escaped = true;
-                        let end = at + escape(bytes, at)?;
-                        match u32::try_from(end - self.at) {
-                            // What is behind the escape is still to be looked at.
-                            Ok(place) if place < u64::BITS => left &= u64::MAX << place,
-                            _ => {
-                                next = end;
-                                break;
-                            }
+                        let behind = place + escape(bytes, start + place)?;
+                        if behind >= STRIDE {
+                            next = start + behind;
+                            break;
                         }
+                        // What is behind the escape is still to be looked at.
+                        left &= u64::MAX << behind;
                     }
                     _ => return None,
                 }
             }
-            self.at = next;
+            start = next;
         }
+        self.at = start;
         self.end_of_string(escaped)
     }
 
@@ -207,9 +206,16 @@ impl<'a> Walk<'a> {
 
     /// One value, with the white space in front of it.
     pub(super) fn value(&mut self) -> Option<&'a str> {
-        self.peek()?;
+        let first = self.peek()?;
         let start = self.at;
-        self.begin(Open::default())?;
+        match first {
+            b'"' => {
+                self.at += 1;
+                self.string()?;
+            }
+            b'0'..=b'9' => self.number()?,
+            _ => self.begin(Open::default())?,
+        }
         self.text.get(start..self.at)
     }
 
@@ -345,9 +351,14 @@ impl<'a> Walk<'a> {
 fn escape(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes.get(at + 1)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
-        b'u' => bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit).then_some(6),
+        b'u' => unicode_escape(bytes, at),
         _ => None,
     }
+}
+
+#[inline(never)]
+fn unicode_escape(bytes: &[u8], at: usize) -> Option<usize> {
+    bytes.get(at + 2..at + 6)?.iter().all(u8::is_ascii_hexdigit).then_some(6)
 }
 
 /// What is JSON, without the white space around it.

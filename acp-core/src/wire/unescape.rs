@@ -38,8 +38,7 @@ fn append(raw: &[u8], to: &mut Vec<u8>) -> Option<()> {
                 None => append_up_to(raw, from, place, to)?,
             };
             // What is behind the escape is still to be looked at.
-            let behind = u32::try_from(from - at).ok().and_then(|behind| u64::MAX.checked_shl(behind));
-            left &= behind.unwrap_or(0);
+            left &= if from - at < STRIDE { u64::MAX << (from - at) } else { 0 };
         }
         // An escape may end in the next block.
         at = from.max(at + STRIDE);

@@ -93,6 +93,24 @@ pub(super) fn params(line: &str) -> Option<(&str, Seen)> {
     walk.is_at_end().then_some((line.get(PARAMS..line.len() - 1)?, seen))
 }
 
+/// The params of a call, if they are an object. Of them is known the session, if its id is the first member and comes once.
+pub(super) fn params_of_call<'a>(walk: &mut Walk<'a>) -> Option<(&'a str, Seen)> {
+    let start = walk.place();
+    let (mut id, mut count) = ("", 0);
+    walk.members(|key, value| {
+        if key == "sessionId" {
+            (id, count) = (value, count + 1);
+        }
+    })?;
+    let params = walk.since(start);
+    let mut seen = Seen::NOTHING;
+    if count == 1 && params.starts_with(r#"{"sessionId":""#) && !id.contains('\\') {
+        // Without its two quotes.
+        seen.session_end = u32::try_from(SESSION + id.len() - 2).ok()?;
+    }
+    Some((params, seen))
+}
+
 /// A string without escapes.
 fn plain(walk: &mut Walk<'_>) -> Option<()> {
     (!walk.string()?).then_some(())

@@ -1,7 +1,5 @@
 //! Messages to lines: compact, and never with a raw line break inside, because a [`Payload`] has none.
 
-use core::fmt::Write as _;
-
 use bytes::BytesMut;
 
 use super::{
@@ -16,13 +14,35 @@ use super::{
 /// What a line needs besides the method and the payload: names, quotes, and an id of 20 digits.
 const ENVELOPE: usize = 80;
 
+/// What a request is sent with: an object, and a session whose id is put in front of its members.
+#[derive(Clone, Copy)]
+pub(crate) struct Params<'a> {
+    pub(crate) session: Option<&'a str>,
+    pub(crate) object: Option<&'a Payload>,
+}
+
+impl<'a> From<Option<&'a Payload>> for Params<'a> {
+    fn from(object: Option<&'a Payload>) -> Self {
+        Self { session: None, object }
+    }
+}
+
 /// Appends a request of ours, with its line break.
-pub(crate) fn write_request(out: &mut BytesMut, id: u64, method: &str, params: Option<&Payload>) {
-    out.reserve(ENVELOPE + method.len() + params.map_or(0, Payload::len));
+pub(crate) fn write_request(out: &mut BytesMut, id: u64, method: &str, params: Params<'_>) {
+    let Params { session, object } = params;
+    out.reserve(ENVELOPE + method.len() + session.map_or(0, str::len) + object.map_or(0, Payload::len));
     out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
     write_number(out, id);
     out.extend_from_slice(br#","method":"#);
-    write_rest_of_call(out, method, params);
+    match (session, object.and_then(members)) {
+        (Some(session), Some(members)) => {
+            write_string(out, method);
+            out.extend_from_slice(br#","params":"#);
+            write_with_session(out, session, members);
+            out.extend_from_slice(b"}\n");
+        }
+        _ => write_rest_of_call(out, method, object),
+    }
 }
 
 /// Appends a notification, with its line break.
@@ -78,6 +98,37 @@ pub(crate) fn session_member(session: &str, more: &[u8]) -> BytesMut {
     out
 }
 
+/// Puts `sessionId` in front of the members of an object. `None`: it is not an object. Nobody looks whether it has one.
+pub(crate) fn with_session(session: &str, object: &Payload) -> Option<Payload> {
+    let mut out = BytesMut::with_capacity(ENVELOPE + session.len() + object.len());
+    write_with_session(&mut out, session, members(object)?);
+    Some(Payload::from_trusted(out.freeze()))
+}
+
+/// What is between the braces of an object.
+fn members(object: &Payload) -> Option<&[u8]> {
+    Some(object.as_bytes().strip_prefix(b"{")?.strip_suffix(b"}")?.trim_ascii())
+}
+
+fn write_with_session(out: &mut BytesMut, session: &str, members: &[u8]) {
+    out.extend_from_slice(br#"{"sessionId":"#);
+    write_string(out, session);
+    if !members.is_empty() {
+        out.extend_from_slice(b",");
+        out.extend_from_slice(members);
+    }
+    out.extend_from_slice(b"}");
+}
+
+/// JSON that is known up to one text in it.
+pub(super) fn around_text(before: &str, text: &str, behind: &str) -> Payload {
+    let mut out = BytesMut::with_capacity(before.len() + text.len() + behind.len());
+    out.extend_from_slice(before.as_bytes());
+    write_text(&mut out, text);
+    out.extend_from_slice(behind.as_bytes());
+    Payload::from_trusted(out.freeze())
+}
+
 fn write_rest_of_call(out: &mut BytesMut, method: &str, params: Option<&Payload>) {
     write_string(out, method);
     if let Some(params) = params {
@@ -112,7 +163,10 @@ pub(crate) fn write_answer(out: &mut BytesMut, id: &Id, answer: Result<&Payload,
 /// Appends an error object.
 pub(super) fn write_error(out: &mut BytesMut, ErrorObject { code, message, data }: &ErrorObject) {
     out.extend_from_slice(br#"{"code":"#);
-    write_number(out, code);
+    if *code < 0 {
+        out.extend_from_slice(b"-");
+    }
+    write_number(out, code.unsigned_abs());
     out.extend_from_slice(br#","message":"#);
     write_string(out, message);
     if let Some(data) = data {
@@ -122,9 +176,22 @@ pub(super) fn write_error(out: &mut BytesMut, ErrorObject { code, message, data 
     out.extend_from_slice(b"}");
 }
 
-fn write_number(out: &mut BytesMut, number: impl core::fmt::Display) {
-    // It fails only when memory has no more addresses.
-    let _ = write!(out, "{number}");
+/// By hand, since `fmt` costs more than the rest of a short line.
+fn write_number(out: &mut BytesMut, number: u64) {
+    // Room for 20 digits.
+    let mut digits = [0; 20];
+    let mut rest = number;
+    let mut count = 0;
+    for digit in digits.iter_mut().rev() {
+        // A remainder of ten fits.
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        count += 1;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(digits.get(digits.len() - count..).unwrap_or_default());
 }
 
 pub(super) fn write_string(out: &mut BytesMut, text: &str) {
@@ -194,7 +261,9 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{write_answer, write_chunk, write_notification, write_request, write_string, write_update};
+    use super::{
+        Params, with_session, write_answer, write_chunk, write_notification, write_request, write_string, write_update,
+    };
     use crate::wire::{ErrorObject, Id, Line, Message, MethodName, Payload, UpdateKind, parse_line};
 
     fn line(write: impl FnOnce(&mut BytesMut)) -> Bytes {
@@ -210,10 +279,10 @@ mod tests {
         let error = ErrorObject::new(-5, "a\nb");
         for (written, expected) in [
             (
-                line(|out| write_request(out, u64::MAX, "x/y", Some(&params))),
+                line(|out| write_request(out, u64::MAX, "x/y", Some(&params).into())),
                 "{\"jsonrpc\":\"2.0\",\"id\":18446744073709551615,\"method\":\"x/y\",\"params\":{\"a\":[1,2]}}\n",
             ),
-            (line(|out| write_request(out, 1, "x", None)), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n"),
+            (line(|out| write_request(out, 1, "x", None.into())), "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n"),
             (
                 line(|out| write_notification(out, "ü", Some(&Payload::NULL))),
                 "{\"jsonrpc\":\"2.0\",\"method\":\"ü\",\"params\":null}\n",
@@ -237,11 +306,29 @@ mod tests {
     }
 
     #[test]
+    fn a_session_is_put_in_front_of_the_members() -> Result<(), Box<dyn Error>> {
+        for (object, expected) in [
+            ("{}", r#"{"sessionId":"a\"b"}"#),
+            ("{ }", r#"{"sessionId":"a\"b"}"#),
+            (r#"{ "x":1 }"#, r#"{"sessionId":"a\"b","x":1}"#),
+        ] {
+            let object = Payload::parse(object)?;
+            let params = Params { session: Some("a\"b"), object: Some(&object) };
+            let line = line(|out| write_request(out, 1, "x", params));
+            let expected_line = [r#"{"jsonrpc":"2.0","id":1,"method":"x","params":"#, expected, "}\n"].concat();
+            assert_eq!(String::from_utf8(line.to_vec())?, expected_line);
+            assert_eq!(with_session("a\"b", &object).ok_or("an object")?.as_str(), expected);
+        }
+        assert_eq!(with_session("a", &Payload::NULL), None);
+        Ok(())
+    }
+
+    #[test]
     fn what_is_written_reads_the_same() {
         let params = Some(Payload::EMPTY);
         for name in ["session/prompt", "_x\"\n\u{7f}ü\0", ""] {
             let method = MethodName::new(name);
-            let request = line(|out| write_request(out, 7, name, params.as_ref()));
+            let request = line(|out| write_request(out, 7, name, params.as_ref().into()));
             let expected = Message::Request { id: Id::from(7), method, params: params.clone() };
             assert_eq!(parse_line(&request, 1), Line::Message(expected), "{name:?}");
         }

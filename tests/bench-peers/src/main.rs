@@ -13,47 +13,88 @@ use acp_tokio::{
     },
 };
 use bench_core::{AgentHooks, AgentPeer, ClientHooks, Contender, Io, Stop};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::oneshot;
 
 #[global_allocator]
 static COUNTING: bench_core::alloc::Counting = bench_core::alloc::Counting;
 
-fn payload(value: serde_json::Value) -> Payload {
-    Payload::try_from(value).expect("a value is JSON")
+fn payload<T: Serialize>(value: &T) -> Payload {
+    Payload::new(value).expect("it has a form in JSON")
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Mode<'a> {
+    mode_id: &'a str,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Block<'a> {
+    r#type: &'a str,
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Prompt<'a> {
+    #[serde(borrow)]
+    prompt: Vec<Block<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Permission<'a> {
+    tool_call: ToolCall<'a>,
+    options: [Choice<'a>; 2],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolCall<'a> {
+    tool_call_id: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Choice<'a> {
+    option_id: &'a str,
+    name: &'a str,
+    kind: &'a str,
 }
 
 /// The client's end in the harness's hands.
 #[derive(Clone)]
-struct Ours(Handle<Client>);
+pub(crate) struct Ours(Handle<Client>);
 
 impl Ours {
     fn session(&self, id: &str) -> SessionKey {
-        self.0.with(|conn, _| conn.find_session(id)).expect("the session is open")
+        self.0.find_session(id).expect("the session is open")
     }
 }
 
 impl bench_core::Client for Ours {
     async fn initialize(&self) {
-        let params = payload(json!({ "clientCapabilities": {} }));
+        let params = payload(&json!({ "clientCapabilities": {} }));
         self.0.initialize(&params).expect("it was never asked before").await;
     }
 
     async fn new_session(&self) -> String {
-        let params = payload(json!({ "cwd": "/tmp", "mcpServers": [] }));
+        let params = payload(&json!({ "cwd": "/tmp", "mcpServers": [] }));
         let opened = self.0.request("session/new", Some(params), None).expect("there is room").await;
         let session = opened.session.expect("the session was opened");
         self.0.session_id(session).expect("it is open")
     }
 
     async fn set_mode(&self, session: &str) {
-        let params = payload(json!({ "modeId": "code" }));
+        let params = payload(&Mode { mode_id: "code" });
         let session = self.session(session);
         self.0.request_in(session, "session/set_mode", &params, None).expect("there is room").await;
     }
 
     async fn prompt(&self, session: &str, text: &str) -> Stop {
-        let content = payload(json!([{ "type": "text", "text": text }]));
+        let content = payload(&[Block { r#type: "text", text: text.into() }]);
         let session = self.session(session);
         match self.0.prompt(session, &content).expect("no turn runs").await {
             (Settlement::Ended(StopReason::EndTurn), _) => Stop::EndTurn,
@@ -106,20 +147,18 @@ impl AgentPeer for &Peer {
         let said = if session == self.id {
             self.turn.say(kind, text).await
         } else {
-            let session = self.handle.with(|conn, _| conn.find_session(session)).expect("the session is open");
+            let session = self.handle.find_session(session).expect("the session is open");
             self.handle.say(session, kind, text).await
         };
         said.expect("the text fits into a line");
     }
 
     async fn permission(&self, _: &str) -> String {
-        let params = payload(json!({
-            "toolCall": { "toolCallId": "t-1" },
-            "options": [
-                { "optionId": "allow", "name": "Allow", "kind": "allow_once" },
-                { "optionId": "reject", "name": "Reject", "kind": "reject_once" },
-            ],
-        }));
+        let choice = |option_id, name, kind| Choice { option_id, name, kind };
+        let params = payload(&Permission {
+            tool_call: ToolCall { tool_call_id: "t-1" },
+            options: [choice("allow", "Allow", "allow_once"), choice("reject", "Reject", "reject_once")],
+        });
         let answer = self.turn.ask("session/request_permission", &params, None).await.expect("there is room");
         match answer.outcome {
             Outcome::Result(result) => match permission_outcome(&result) {
@@ -132,16 +171,6 @@ impl AgentPeer for &Peer {
 }
 
 async fn run_turn(handle: Handle<Agent>, ticket: TurnTicket, params: Payload, hooks: Arc<AgentHooks>) {
-    #[derive(serde::Deserialize)]
-    struct Prompt<'a> {
-        #[serde(borrow)]
-        prompt: Vec<Block<'a>>,
-    }
-    #[derive(serde::Deserialize)]
-    struct Block<'a> {
-        #[serde(borrow)]
-        text: Cow<'a, str>,
-    }
     let turn = handle.turn(ticket);
     let id = handle.session_id(turn.session()).unwrap_or_default();
     let text = params.get::<Prompt<'_>>().expect("a prompt of text").prompt.swap_remove(0).text.into_owned();
@@ -157,11 +186,11 @@ async fn serve(handle: Handle<Agent>, mut actions: Actions<Agent>, hooks: Arc<Ag
     while let Some(action) = actions.next().await {
         match action {
             AgentAction::Initialize { ticket, .. } => {
-                let result = payload(json!({ "agentCapabilities": {}, "authMethods": [] }));
+                let result = payload(&json!({ "agentCapabilities": {}, "authMethods": [] }));
                 handle.accept_initialize(ticket, &result).expect("an object");
             }
             AgentAction::SessionRequested { ticket, .. } => {
-                let result = payload(json!({ "sessionId": hooks.new_session() }));
+                let result = payload(&json!({ "sessionId": hooks.new_session() }));
                 handle.accept_session(ticket, &result).expect("there is room");
             }
             AgentAction::Prompt { ticket, params } => {
@@ -180,8 +209,9 @@ async fn serve(handle: Handle<Agent>, mut actions: Actions<Agent>, hooks: Arc<Ag
     }
 }
 
-/// The defaults, except that `LINE_LIMIT` bytes may be in a line, if that is set.
+/// The defaults, except that 1 024 requests may be open, and that `LINE_LIMIT` bytes may be in a line, if that is set.
 fn configured(mut config: Config) -> Config {
+    (config.limits.own_requests, config.limits.peer_requests) = (1024, 1024);
     if let Some(limit) = std::env::var("LINE_LIMIT").ok().and_then(|limit| limit.parse().ok()) {
         config.limits.line = limit;
         config.limits.queued_bytes = config.limits.queued_bytes.max(2 * limit);
@@ -189,7 +219,7 @@ fn configured(mut config: Config) -> Config {
     config
 }
 
-struct Mine;
+pub(crate) struct Mine;
 
 impl Contender for Mine {
     const NAME: &'static str = "ours";

@@ -43,9 +43,32 @@ impl Version {
 /// The values of the members of these names, each as its text. `None` in place of one that is missing or comes twice; all
 /// of them if `json` is not an object.
 pub(super) fn fields<'a, const N: usize>(json: &'a [u8], names: [&str; N]) -> [Option<&'a [u8]>; N] {
+    found(members(json), &names)
+}
+
+/// The same for every element of an array, in one pass over it.
+fn fields_of_elements<'a, const N: usize>(
+    json: &'a [u8],
+    names: [&str; N],
+) -> impl Iterator<Item = [Option<&'a [u8]>; N]> {
+    let mut rest = Rest(json.strip_prefix(b"[").unwrap_or_default());
+    core::iter::from_fn(move || {
+        if !rest.enter_object() {
+            return rest.value().map(|_| [None; N]);
+        }
+        let fields = found(core::iter::from_fn(|| Some((rest.value()?, rest.value()?))), &names);
+        rest.leave_object();
+        Some(fields)
+    })
+}
+
+fn found<'a, const N: usize>(
+    members: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+    names: &[&str; N],
+) -> [Option<&'a [u8]>; N] {
     let mut found = [Field::Missing; N];
-    for (key, value) in members(json) {
-        if let Some(field) = position(key, &names).and_then(|index| found.get_mut(index)) {
+    for (key, value) in members {
+        if let Some(field) = position(key, names).and_then(|index| found.get_mut(index)) {
             *field = match field {
                 Field::Missing => Field::Once(value),
                 Field::Once(_) | Field::Twice => Field::Twice,
@@ -68,8 +91,9 @@ enum Field<'a> {
 /// Which of the names this key is, the text of a string.
 fn position(key: &[u8], names: &[&str]) -> Option<usize> {
     let plain = key.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-    if memchr::memchr(b'\\', plain).is_none() {
-        return names.iter().position(|name| name.as_bytes() == plain);
+    let found = names.iter().position(|name| name.as_bytes() == plain);
+    if found.is_some() || !plain.contains(&b'\\') {
+        return found;
     }
     let decoded = text(key)?;
     names.iter().position(|name| *name == decoded)
@@ -111,10 +135,27 @@ impl<'a> Iterator for Elements<'a> {
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
+    /// What is left, from the next key, value or bracket on.
+    fn next(&self) -> Option<&'a [u8]> {
+        let start = self.0.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b':'))?;
+        self.0.get(start..)
+    }
+
+    /// Whether the next value is an object, of which the members are next then.
+    fn enter_object(&mut self) -> bool {
+        let inner = self.next().and_then(|text| text.strip_prefix(b"{"));
+        self.0 = inner.unwrap_or(self.0);
+        inner.is_some()
+    }
+
+    /// What follows behind its end.
+    fn leave_object(&mut self) {
+        self.0 = self.next().and_then(|text| text.strip_prefix(b"}")).unwrap_or_default();
+    }
+
     /// The next key or value.
     fn value(&mut self) -> Option<&'a [u8]> {
-        let start = self.0.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b':'))?;
-        let text = self.0.get(start..)?;
+        let text = self.next()?;
         let (value, rest) = text.split_at_checked(end_of_value(text))?;
         self.0 = rest;
         (!value.is_empty()).then_some(value)
@@ -133,9 +174,21 @@ fn end_of_value(text: &[u8]) -> usize {
     }
 }
 
+/// A string of no more than this is short.
+const SHORT: usize = 24;
+
 /// Where the string ends whose quote is at `start`.
 fn end_of_string(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
+    // Names and ids are short, and a call costs more than those.
+    for _ in 0..SHORT {
+        match text.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return text.len(),
+        }
+    }
     while let Some(rest) = text.get(at..) {
         match memchr::memchr2(b'"', b'\\', rest) {
             Some(found) if rest.get(found) == Some(&b'"') => return at + found + 1,
@@ -290,6 +343,9 @@ mod tests {
                 let all: Vec<&serde_json::value::RawValue> = serde_json::from_str(&json).unwrap_or_default();
                 let all: Vec<_> = all.into_iter().map(|raw| raw.get().as_bytes()).collect();
                 prop_assert_eq!(elements(json.as_bytes()).collect::<Vec<_>>(), all);
+                let names = ["a", "", "b"];
+                let expected: Vec<_> = elements(json.as_bytes()).map(|element| fields(element, names)).collect();
+                prop_assert_eq!(fields_of_elements(json.as_bytes(), names).collect::<Vec<_>>(), expected);
             }
         }
 
@@ -298,6 +354,7 @@ mod tests {
             let mut bytes = bytes;
             bytes.insert(0, if open { b'{' } else { b'[' });
             prop_assert!(members(&bytes).count() + elements(&bytes).count() <= bytes.len());
+            prop_assert!(fields_of_elements(&bytes, ["a"]).count() <= bytes.len());
         }
     }
 }

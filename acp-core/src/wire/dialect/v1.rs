@@ -2,14 +2,14 @@
 
 mod chunk;
 
-use alloc::{boxed::Box, format, vec::Vec};
+use alloc::{borrow::Cow, boxed::Box, format, vec::Vec};
 use core::str;
 
 use smallvec::SmallVec;
 
 pub use chunk::TextChunk;
 
-use super::{elements, fields, kind_at_a_glance, text};
+use super::{elements, fields, fields_of_elements, kind_at_a_glance, text};
 use crate::wire::{
     id::Id,
     method::Gate,
@@ -21,17 +21,17 @@ use crate::wire::{
 const TOLD_AT_MOST: usize = 32;
 
 /// `sessionId` of any params.
-pub(crate) fn session_id(params: &Payload) -> Option<Box<str>> {
-    with_session_id(params, |id| id.into())
-}
-
-/// The same without keeping it.
-pub(crate) fn with_session_id<R>(params: &Payload, then: impl FnOnce(&str) -> R) -> Option<R> {
+pub(crate) fn session_id(params: &Payload) -> Option<Cow<'_, str>> {
     if let Some(id) = params.seen().session(params.as_bytes()) {
-        return str::from_utf8(id).ok().map(then);
+        return str::from_utf8(id).ok().map(Cow::Borrowed);
     }
     let [id] = fields(params.as_bytes(), ["sessionId"]);
-    Some(then(&text(id?)?))
+    text(id?)
+}
+
+/// The same for one use.
+pub(crate) fn with_session_id<R>(params: &Payload, then: impl FnOnce(&str) -> R) -> Option<R> {
+    session_id(params).map(|id| then(&id))
 }
 
 /// `requestId` of `$/cancel_request`.
@@ -109,8 +109,8 @@ pub(crate) fn permission(params: &Payload) -> Option<Offered> {
 
 /// Reads the options of a permission request.
 pub(crate) fn offered_options(offered: &mut Offered, options: &[u8]) {
-    for (index, option) in elements(options).enumerate() {
-        let [id, name, kind] = fields(option, ["optionId", "name", "kind"]);
+    for (index, option) in fields_of_elements(options, ["optionId", "name", "kind"]).enumerate() {
+        let [id, name, kind] = option;
         let Some(id) = id.and_then(text) else {
             offered.drop(|| format!("options.{index}").into());
             continue;
