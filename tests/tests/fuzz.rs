@@ -2,11 +2,15 @@
 
 use std::{fs, path::Path};
 
-use acp_tests::fuzz::{LINES, TARGETS};
+use acp_tests::{
+    fuzz::{LINES, TARGETS},
+    schema::may_emit,
+};
 use proptest::prelude::*;
 
 #[test]
 fn the_inputs_that_are_kept_break_no_rule() {
+    may_emit("its hosts say anything");
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
     for (name, target) in TARGETS {
         let inputs = fs::read_dir(corpus.join(name)).unwrap_or_else(|why| panic!("{name}: {why}"));
@@ -36,6 +40,7 @@ proptest! {
 
     #[test]
     fn random_inputs_break_no_rule(input in input()) {
+        may_emit("its hosts say anything");
         for (_, target) in TARGETS {
             target(&input);
         }

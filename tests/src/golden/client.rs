@@ -82,6 +82,10 @@ impl Hosted for Client {
             ClientAction::PromptInserted { turn, message, .. } => {
                 format!("* turn {} inserted as {}", turn.number(), message.as_deref().unwrap_or("-"))
             }
+            ClientAction::ToolCallsLeftOpen { session, turn, calls } => {
+                let (session, calls) = (id(conn, Some(session)), calls.join(", "));
+                format!("* turn {} in {session} leaves tool calls open: {calls}", turn.number())
+            }
             ClientAction::TurnEnded { session, turn, settlement, outcome: of } => {
                 format!(
                     "* turn {} in {} ended: {settlement:?}; {}",

@@ -43,6 +43,8 @@ pub(super) struct Client {
     unanswered: Vec<usize>,
     /// Prompts that are to be cancelled.
     wanted: BTreeSet<usize>,
+    /// Tool calls of live prompts without a result, in the order in which they came.
+    calls: Vec<(usize, usize)>,
     /// Prompts for whose sake others are cut short.
     steering: BTreeSet<usize>,
     /// What the agent waits for.
@@ -58,6 +60,7 @@ impl Client {
             live: BTreeMap::new(),
             unanswered: Vec::new(),
             wanted: BTreeSet::new(),
+            calls: Vec::new(),
             steering: BTreeSet::new(),
             owed: BTreeMap::new(),
         }
@@ -183,6 +186,13 @@ impl Client {
     /// An update of a turn in this session.
     pub(super) fn update(&mut self, update: Update, session: usize) {
         let of = self.place(session).running;
+        match (update, of) {
+            (Update::Open(call), Some(of)) if !self.calls.contains(&(of, call)) => self.calls.push((of, call)),
+            (Update::Finished(call) | Update::LastWord(call), Some(of)) => {
+                self.calls.retain(|open| *open != (of, call))
+            }
+            _ => {}
+        }
         self.end.tell(Told::Update(update, of));
     }
 
@@ -335,6 +345,12 @@ impl Client {
     fn settle(&mut self, number: usize, how: Settled) {
         let Some(session) = self.live.get(&number).copied() else { return };
         self.forget(number);
+        let (open, others) = core::mem::take(&mut self.calls).into_iter().partition(|(of, _)| *of == number);
+        self.calls = others;
+        let open: Vec<_> = open.into_iter().map(|(_, call)| call).collect();
+        if !open.is_empty() {
+            self.end.tell(Told::CallsLeftOpen(number, open));
+        }
         self.end.tell(Told::TurnEnded(number, how));
         let forwards = matches!(self.overlap, Overlap::Forward(_));
         let place = self.place(session);

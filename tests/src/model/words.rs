@@ -245,6 +245,8 @@ pub enum Told {
     Request(usize),
     /// The client: nobody needs the answer to this request any more.
     CancelRequested(usize),
+    /// The client: these tool calls of a turn that is over have no result.
+    CallsLeftOpen(usize, Vec<usize>),
     /// The client: how a prompt came out.
     TurnEnded(usize, Settled),
     /// The agent: a turn begins.

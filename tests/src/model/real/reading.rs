@@ -196,6 +196,10 @@ impl Twin {
                 Told::Permission(ask, turn)
             }
             ClientAction::PermissionRevoked(key) => Told::Revoked(*self.names.keys.get(&key)?),
+            ClientAction::ToolCallsLeftOpen { turn, calls, .. } => {
+                let calls: Option<Vec<_>> = calls.iter().map(|call| call.parse().ok()).collect();
+                Told::CallsLeftOpen(self.prompt_of(turn)?, calls?)
+            }
             ClientAction::TurnEnded { turn, settlement, outcome, .. } => {
                 Told::TurnEnded(self.prompt_of(turn)?, settled(&settlement, &outcome)?)
             }
