@@ -60,7 +60,7 @@ impl<T> Clone for List<'_, T> {
 
 impl<T> Copy for List<'_, T> {}
 
-/// Of the text, as that of a [`Payload`].
+/// Of the text, as that of a [`Payload`](crate::Payload).
 impl<T> PartialEq for List<'_, T> {
     fn eq(&self, other: &Self) -> bool {
         self.raw == other.raw
