@@ -3,28 +3,11 @@
 
 use acp_tests::pair::{
     Mutant, Scope,
-    proof::{found, holds, occurred},
+    proof::{SETTLED, found, holds, occurred},
     rule,
 };
 
 const SMALL: Scope = Scope::SMALL;
-
-/// What every pair comes to that cancels and asks.
-const SETTLED: [&str; 13] = [
-    "Settlement::Ended",
-    "Settlement::Cancelled",
-    "Settlement::EndedAlthoughCancelled",
-    "Settlement::Failed",
-    "PermissionRevoked",
-    "a permission crossed the cancel",
-    "AbortTurn",
-    "IdleCancel",
-    "ToolCallsClosed",
-    "Delivery::AsCancelled",
-    "Delivery::TooLate",
-    "Cancellation::Requested",
-    "Cancellation::Moot",
-];
 
 #[test]
 fn in_every_order_two_prompts_two_cancels_and_two_permissions_keep_the_rules() {

@@ -43,7 +43,7 @@ impl Hosted for Agent {
         let mut steps = format!(r#"< {{"jsonrpc":"2.0","id":"init","method":"initialize","params":{params}}}"#) + "\n";
         steps += &format!("accept {result}\n");
         for session in sessions {
-            let params = r#"{"cwd":"/home/ann/project","mcpServers":[]}"#;
+            let params = r#"{"cwd":"/code/ann/project","mcpServers":[]}"#;
             steps += &format!(
                 "< {{\"jsonrpc\":\"2.0\",\"id\":\"new {session}\",\"method\":\"session/new\",\"params\":{params}}}\n"
             );

@@ -40,7 +40,7 @@ impl Hosted for Client {
         let mut steps = format!("initialize {params}\n");
         steps += &format!(r#"< {{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
         for (index, session) in sessions.iter().enumerate() {
-            steps += "\nrequest session/new {\"cwd\":\"/home/ann/project\",\"mcpServers\":[]}\n";
+            steps += "\nrequest session/new {\"cwd\":\"/code/ann/project\",\"mcpServers\":[]}\n";
             steps += &format!(r#"< {{"jsonrpc":"2.0","id":{},"result":{{"sessionId":"{session}"}}}}"#, index + 2);
         }
         steps

@@ -6,6 +6,23 @@ use crate::explore::{Report, explore};
 /// More states than any scope of a test has.
 const STATES: usize = 1_000_000;
 
+/// What every pair comes to that cancels and asks, in either version of the protocol.
+pub const SETTLED: [&str; 13] = [
+    "Settlement::Ended",
+    "Settlement::Cancelled",
+    "Settlement::EndedAlthoughCancelled",
+    "Settlement::Failed",
+    "PermissionRevoked",
+    "a permission crossed the cancel",
+    "AbortTurn",
+    "IdleCancel",
+    "ToolCallsClosed",
+    "Delivery::AsCancelled",
+    "Delivery::TooLate",
+    "Cancellation::Requested",
+    "Cancellation::Moot",
+];
+
 /// Explores this scope in this version of the protocol.
 ///
 /// # Panics
