@@ -36,6 +36,12 @@ fn allocations(work: impl FnOnce()) -> usize {
     change.allocations + change.reallocations
 }
 
+/// The same for work that is to ask for none. The threads of the test runner ask for some now and then, which is counted too;
+/// what the work asks for comes again each time.
+fn least_allocations(mut work: impl FnMut()) -> usize {
+    (0..5).map(|_| allocations(&mut work)).min().unwrap_or_default()
+}
+
 /// Bytes that are held after the work and were not before.
 fn held(work: impl FnOnce()) -> usize {
     let region = Region::new(MEMORY);
@@ -137,7 +143,8 @@ fn to_look_at_a_payload_costs_no_allocation_where_there_is_no_escape() {
     for update in UPDATES {
         let params = Payload::parse(format!(r#"{{"sessionId":"s","update":{update}}}"#)).expect("JSON");
         let mut seen = 0;
-        let count = allocations(|| seen = look_into(params.view::<SessionUpdate<'_>>().expect("readable").update));
+        let count =
+            least_allocations(|| seen = look_into(params.view::<SessionUpdate<'_>>().expect("readable").update));
         assert!(seen > 0 && count == 0, "{count} allocations to look at {seen} parts of {update}");
     }
     let payload = |text: &'static str| Payload::parse(text).expect("JSON");
@@ -150,7 +157,7 @@ fn to_look_at_a_payload_costs_no_allocation_where_there_is_no_escape() {
     );
     let opened = payload(r#"{"sessionId":"s","modes":{"currentModeId":"a","availableModes":[{"id":"a","name":"A"}]}}"#);
     let list = payload(r#"{"sessions":[{"sessionId":"s","cwd":"/","title":"T"}],"nextCursor":"c"}"#);
-    let count = allocations(|| {
+    let count = least_allocations(|| {
         let asked: Permission<'_> = asked.view().expect("readable");
         assert_eq!((asked.title(), asked.options.into_iter().count()), (Some("Write"), 1));
         let agent: Initialized<'_> = agent.view().expect("readable");
@@ -164,7 +171,7 @@ fn to_look_at_a_payload_costs_no_allocation_where_there_is_no_escape() {
     let escaped = payload(
         r#"{"sessionId":"s","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"a\tb","status":"_x"}}"#,
     );
-    let count = allocations(|| {
+    let count = least_allocations(|| {
         let Update::ToolCall(call) = escaped.view::<SessionUpdate<'_>>().expect("readable").update else { return };
         assert!(matches!(call.title, Patch::Value(title) if title == "a\tb"));
     });
