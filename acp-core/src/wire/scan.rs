@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 
 use super::{
     object::string,
-    special::{STRIDE, bits, block, find, first},
+    special::{STRIDE, bits, block, find, first, letter},
 };
 
 /// A walk over the text of one line. Every step that meets what is not JSON answers `None`, and ends the walk.
@@ -349,11 +349,11 @@ impl<'a> Walk<'a> {
 /// How long the escape is that begins at `at`.
 #[inline]
 fn escape(bytes: &[u8], at: usize) -> Option<usize> {
-    match bytes.get(at + 1)? {
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(2),
-        b'u' => unicode_escape(bytes, at),
-        _ => None,
+    let one = *bytes.get(at + 1)?;
+    if letter(one).is_some() {
+        return Some(2);
     }
+    if one == b'u' { unicode_escape(bytes, at) } else { None }
 }
 
 #[inline(never)]

@@ -8,9 +8,8 @@ pub(super) const BLOCK: usize = 16;
 /// Bytes compared at once inside a long string.
 pub(super) const STRIDE: usize = 64;
 
-const ONES: u64 = 0x0101_0101_0101_0101;
-/// One bit in each of eight bytes, a different one: multiplied by [`ONES`], they meet in the highest byte.
-const DIAGONAL: u64 = 0x8040_2010_0804_0201;
+/// The lowest bit of each byte of a word, and the next bit of each of the next word.
+const COLUMNS: u128 = 0x0202_0202_0202_0202_0101_0101_0101_0101;
 
 const fn is_special(byte: u8) -> bool {
     // Not `||`: a branch for each byte would be the end of it.
@@ -50,16 +49,30 @@ pub(super) fn backslashes(block: &[u8; STRIDE]) -> u64 {
     fold(&marks(block, is_backslash))
 }
 
+/// A bit for each mark, the lowest for the first.
+///
+/// Bit `j` of byte `i` of what is gathered is byte `i` of word `j`; exchanging rows and columns puts it in its place. That
+/// is half of what it costs to draw each word together by a multiplication.
 #[inline]
 fn fold(marks: &[u8; STRIDE]) -> u64 {
-    let mut bits = 0;
-    for (index, eight) in marks.chunks_exact(8).enumerate() {
-        if let Some(eight) = eight.first_chunk() {
-            let folded = (u64::from_le_bytes(*eight) & DIAGONAL).wrapping_mul(ONES) >> 56;
-            bits |= folded << (8 * index);
+    let mut gathered = 0;
+    for (pair, sixteen) in marks.chunks_exact(BLOCK).enumerate() {
+        if let Some(sixteen) = sixteen.first_chunk() {
+            gathered |= u128::from_le_bytes(*sixteen) & COLUMNS << (2 * pair);
         }
     }
-    bits
+    transpose(gathered as u64 | (gathered >> 64) as u64)
+}
+
+/// Exchanges rows and columns of a square of eight times eight bits.
+#[inline]
+const fn transpose(mut square: u64) -> u64 {
+    let mut exchanged = (square ^ square >> 7) & 0x00AA_00AA_00AA_00AA;
+    square ^= exchanged ^ exchanged << 7;
+    exchanged = (square ^ square >> 14) & 0x0000_CCCC_0000_CCCC;
+    square ^= exchanged ^ exchanged << 14;
+    exchanged = (square ^ square >> 28) & 0x0000_0000_F0F0_F0F0;
+    square ^ exchanged ^ exchanged << 28
 }
 
 /// The block of `text` that begins at `at`, if there is a whole one.
@@ -86,6 +99,23 @@ fn find_in_tail(text: &[u8], at: usize) -> usize {
     let tail = text.get(at..).unwrap_or_default();
     at + tail.iter().position(|byte| is_special(*byte)).unwrap_or(tail.len())
 }
+
+/// What an escape of one letter stands for: a quote, a backslash or a slash for themselves.
+#[inline]
+pub(super) fn letter(letter: u8) -> Option<u8> {
+    LETTERS.get(usize::from(letter)).copied().filter(|decoded| *decoded != 0)
+}
+
+const LETTERS: [u8; 256] = {
+    let mut letters = [0; 256];
+    let known = *b"\"\"\\\\//b\x08f\x0Cn\nr\rt\t";
+    let mut at = 0;
+    while at < known.len() {
+        letters[known[at] as usize] = known[at + 1];
+        at += 2;
+    }
+    letters
+};
 
 #[cfg(test)]
 mod tests {

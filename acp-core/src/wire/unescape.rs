@@ -3,7 +3,7 @@
 use alloc::{string::String, vec::Vec};
 use core::{mem, str};
 
-use super::special::{STRIDE, backslashes, block};
+use super::special::{STRIDE, backslashes, block, letter};
 
 /// Appends the text between the quotes of a well-formed string, decoded. `None`: it has a lone surrogate, which is no
 /// character; `to` is as it was.
@@ -58,28 +58,14 @@ const PIECE: usize = 32;
 /// one letter, as most are. It copies more than that and takes it back: a copy of a known size is no call.
 #[inline]
 fn append_short(raw: &[u8], from: usize, backslash: usize, to: &mut Vec<u8>) -> Option<usize> {
-    let mut piece = *block::<PIECE>(raw, from)?;
+    let length = backslash - from;
+    let piece = (length < PIECE).then_some(block::<PIECE>(raw, from)?)?;
     let decoded = letter(*raw.get(backslash + 1)?)?;
-    *piece.get_mut(backslash - from)? = decoded;
-    let before = to.len();
-    to.extend_from_slice(&piece);
-    to.truncate(before + (backslash - from) + 1);
+    let end = to.len() + length;
+    to.extend_from_slice(piece);
+    *to.get_mut(end)? = decoded;
+    to.truncate(end + 1);
     Some(backslash + 2)
-}
-
-/// What an escape of one letter stands for.
-#[inline]
-const fn letter(letter: u8) -> Option<u8> {
-    Some(match letter {
-        b'n' => b'\n',
-        b't' => b'\t',
-        b'r' => b'\r',
-        b'b' => 0x08,
-        b'f' => 0x0C,
-        b'u' => return None,
-        // A quote, a backslash or a slash stand for themselves.
-        itself => itself,
-    })
 }
 
 /// The same for every piece and every escape.

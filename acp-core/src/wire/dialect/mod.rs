@@ -11,7 +11,10 @@ pub(crate) mod v2;
 use alloc::borrow::Cow;
 use core::str;
 
-use super::object::string;
+use super::{
+    object::string,
+    special::{BLOCK, block, first},
+};
 
 pub use capabilities::Capabilities;
 
@@ -174,19 +177,16 @@ fn end_of_value(text: &[u8]) -> usize {
     }
 }
 
-/// A string of no more than this is short.
-const SHORT: usize = 24;
-
 /// Where the string ends whose quote is at `start`.
 fn end_of_string(text: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     // Names and ids are short, and a call costs more than those.
-    for _ in 0..SHORT {
-        match text.get(at) {
-            Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1,
-            None => return text.len(),
+    if let Some(block) = block(text, at) {
+        let plain = first(block).unwrap_or(BLOCK);
+        match text.get(at + plain) {
+            Some(b'"') => return at + plain + 1,
+            Some(b'\\') => at += plain + 2,
+            _ => at += plain,
         }
     }
     while let Some(rest) = text.get(at..) {
