@@ -1,20 +1,20 @@
 //! The loop: reading, writing, commands and time, none of which waits for another. What is next, the core says.
+//!
+//! Both adapters have this file: one of them has a link to it.
 
 use core::{
-    future::{Future as _, poll_fn},
-    pin::{Pin, pin},
+    future::poll_fn,
+    pin::Pin,
     task::{Poll, Waker},
 };
 use std::{io, sync::Arc};
 
-use acp_core::{ChildKey, CloseReason, Happened, Input, Next, Role};
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf},
-    task::yield_now,
-    time::{Instant, sleep_until},
-};
+use acp_core::{CloseReason, Happened, Input, Next, Role};
 
-use crate::{attended::Attended, shared::Shared};
+use crate::{
+    runtime::{Alarm, AsyncRead, AsyncWrite, Children, Instant, poll_child, poll_close, poll_read, yield_now},
+    shared::Shared,
+};
 
 /// Ends what waits for the driver, also when the driver is dropped half-way, or before it was ever polled.
 pub(crate) struct Finish<R: Role>(pub(crate) Arc<Shared<R>>);
@@ -37,10 +37,10 @@ pub(crate) async fn drive<R: Role>(
     let shared = &finish.0;
     let mut input = Input::default();
     // Rings at the earliest time that was wanted since it last rang: too early does no harm, and to set it costs.
-    let mut alarm = pin!(sleep_until(Instant::now()));
+    let mut alarm = Alarm::new();
     let mut rings_at: Option<Instant> = None;
     // Made when there is one: most connections have none.
-    let mut children: Option<Attended<ChildKey>> = None;
+    let mut children: Option<Children> = None;
     let mut happened = Happened::default();
     let mut rounds = 0;
     let mut waker: Option<Waker> = None;
@@ -56,12 +56,12 @@ pub(crate) async fn drive<R: Role>(
             Next::Over { reason, orderly } => {
                 if orderly {
                     // The peer sees the end of our stream; that it may be gone already is no news.
-                    let _ = writer.shutdown().await;
+                    let _ = poll_fn(|cx| poll_close(&mut writer, cx)).await;
                 }
                 drop((reader, writer));
                 let mut children = children.unwrap_or_default();
                 children.extend(shared.finish());
-                while let Some(child) = poll_fn(|cx| children.poll_next(cx)).await {
+                while let Some(child) = poll_fn(|cx| poll_child(&mut children, cx)).await {
                     shared.child_ended(child);
                 }
                 return reason;
@@ -70,7 +70,7 @@ pub(crate) async fn drive<R: Role>(
         if let Some(until) = until
             && rings_at.is_none_or(|at| until < at)
         {
-            alarm.as_mut().reset(until);
+            alarm.set(until);
             rings_at = Some(until);
         }
         // A peer that never pauses does not keep the thread.
@@ -105,18 +105,14 @@ pub(crate) async fn drive<R: Role>(
                 )
             });
             if round.read {
-                happened.read(&mut input, |space| {
-                    let mut space = ReadBuf::new(space);
-                    let attempt = Pin::new(&mut reader).poll_read(cx, &mut space);
-                    calm(attempt.map_ok(|()| space.filled().len()), &mut again)
-                });
+                happened.read(&mut input, |space| calm(poll_read(&mut reader, cx, space), &mut again));
             }
-            if rings_at.is_some() && alarm.as_mut().poll(cx).is_ready() {
+            if rings_at.is_some() && alarm.poll(cx).is_ready() {
                 rings_at = None;
                 again = true;
             }
             if let Some(children) = &mut children
-                && let Poll::Ready(Some(child)) = children.poll_next(cx)
+                && let Poll::Ready(Some(child)) = poll_child(children, cx)
             {
                 shared.child_ended(child);
                 again = true;

@@ -1,4 +1,6 @@
 //! The host's end: a handle that can be cloned and used from any task, and the one stream of actions.
+//!
+//! Both adapters have this file: one of them has a link to it.
 
 use core::{future::poll_fn, time::Duration};
 use std::sync::Arc;
@@ -8,13 +10,10 @@ use acp_core::{
     InitializeTicket, Payload, PermissionTicket, Refused, RequestKey, Role, Scope, SessionKey, SessionPlan,
     SessionTicket, Ticket, Timestamp, TurnKey, wire::UpdateKind,
 };
-use tokio::{
-    sync::{Notify, oneshot},
-    task::yield_now,
-};
 
 use crate::{
     Pending, PromptTurn,
+    runtime::{Event, oneshot, yield_now},
     shared::{Shared, State},
 };
 
@@ -112,16 +111,15 @@ impl<R: Role> Handle<R> {
     }
 
     /// Waits until there is an answer, looking again whenever `event` happens.
-    pub(crate) async fn when<T>(&self, event: &Notify, mut look: impl FnMut(&mut State<R>) -> Option<T>) -> T {
+    pub(crate) async fn when<T>(&self, event: &Event, mut look: impl FnMut(&mut State<R>) -> Option<T>) -> T {
         // Where it is there already, nobody is asked to wake anybody.
         let answer = look(&mut self.shared.lock());
         if let Some(answer) = answer {
             return answer;
         }
         loop {
-            let mut woken = core::pin::pin!(event.notified());
             // Listen first, look second: what changes in between is not missed.
-            woken.as_mut().enable();
+            let woken = event.listen();
             let answer = look(&mut self.shared.lock());
             if let Some(answer) = answer {
                 return answer;

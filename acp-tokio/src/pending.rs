@@ -1,4 +1,6 @@
 //! Futures of what is under way on the client's or either side: a request, and a prompt turn.
+//!
+//! Both adapters have this file: one of them has a link to it.
 
 use core::{
     future::Future,
@@ -7,9 +9,8 @@ use core::{
 };
 
 use acp_core::{CancelKind, Cancellation, Client, Outcome, RequestKey, Resolved, Role, Settlement, TurnKey};
-use tokio::sync::oneshot;
 
-use crate::Handle;
+use crate::{Handle, runtime::oneshot};
 
 /// A request under way: a future of what becomes of it. Dropping it only stops waiting.
 #[derive(Debug)]

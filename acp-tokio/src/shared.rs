@@ -2,6 +2,8 @@
 //!
 //! The core takes commands in one call and answers at once, so they are made under a lock that is never held across an
 //! `await`: no command queue, and nothing that a slow reader, writer or host could hold up.
+//!
+//! Both adapters have this file: one of them has a link to it.
 
 use core::{
     future::Future,
@@ -11,11 +13,8 @@ use core::{
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use acp_core::{ChildKey, Connection, Desk, Next, Outcome, Resolved, Role, Round, Settlement, Timestamp, Wake};
-use tokio::{
-    sync::{Notify, oneshot},
-    time::Instant,
-};
-use tokio_util::sync::CancellationToken;
+
+use crate::runtime::{Event, Instant, Token, oneshot};
 
 /// Who awaits the outcome of a request.
 pub(crate) type Waiter = oneshot::Sender<Resolved>;
@@ -27,15 +26,15 @@ pub(crate) type PromptWaiter = oneshot::Sender<(Settlement, Outcome)>;
 pub(crate) struct Shared<R: Role> {
     state: Mutex<State<R>>,
     /// Wakes senders: the queue of output fell below the mark or was flushed, or the connection ended.
-    pub(crate) room: Notify,
+    pub(crate) room: Event,
     /// Wakes who waits for the end, of the connection or of a child.
-    pub(crate) over: Notify,
+    pub(crate) over: Event,
 }
 
 /// What is behind the lock.
 #[derive(Debug)]
 pub(crate) struct State<R: Role> {
-    pub(crate) desk: Desk<R, Waiter, PromptWaiter, CancellationToken>,
+    pub(crate) desk: Desk<R, Waiter, PromptWaiter, Token>,
     /// Children that the driver does not attend to yet.
     pub(crate) arrivals: Arrivals,
     started: Instant,
@@ -69,8 +68,8 @@ impl<R: Role> Shared<R> {
                 host: None,
                 host_waits: false,
             }),
-            room: Notify::new(),
-            over: Notify::new(),
+            room: Event::default(),
+            over: Event::default(),
         })
     }
 
@@ -102,7 +101,7 @@ impl<R: Role> Shared<R> {
         let next = state.desk.next(now);
         state.settle(now);
         if state.desk.calls_senders() {
-            self.room.notify_waiters();
+            self.room.happen();
         }
         let until = if let Next::Wait(Round { until, .. }) = &next { *until } else { None };
         (next, until.map(|at| state.instant(at)))
@@ -116,22 +115,22 @@ impl<R: Role> Shared<R> {
             state.tell();
             core::mem::take(&mut state.arrivals.0)
         });
-        self.room.notify_waiters();
-        self.over.notify_waiters();
+        self.room.happen();
+        self.over.happen();
         arrivals
     }
 
     /// A child has ended.
     pub(crate) fn child_ended(&self, child: ChildKey) {
         self.lock().desk.child_ended(child);
-        self.over.notify_waiters();
+        self.over.happen();
     }
 
     /// Nobody drives any more.
     pub(crate) fn forsake(&self) {
         drop(self.finish());
         drop(self.lock().desk.forsake_children());
-        self.over.notify_waiters();
+        self.over.happen();
     }
 }
 
@@ -141,7 +140,7 @@ impl<R: Role> State<R> {
         Timestamp::from_elapsed(self.started.elapsed())
     }
 
-    /// The time of a deadline on the runtime's clock.
+    /// The time of a deadline on the clock of the driver.
     pub(crate) fn instant(&self, at: Timestamp) -> Instant {
         self.started + at.saturating_duration_since(Timestamp::ZERO)
     }

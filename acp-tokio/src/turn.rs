@@ -1,4 +1,6 @@
 //! A prompt turn in the agent's hands, with its cancellation token.
+//!
+//! Both adapters have this file: one of them has a link to it.
 
 use core::time::Duration;
 
@@ -6,9 +8,8 @@ use acp_core::{
     Agent, CommandError, Delivery, ErrorObject, Payload, Resolved, SessionKey, TurnEnd, TurnKey, TurnTicket,
     wire::{StopReason, UpdateKind},
 };
-use tokio_util::sync::CancellationToken;
 
-use crate::Handle;
+use crate::{Handle, runtime::Token};
 
 /// A prompt turn: report in it, ask in it, and end it. Dropped without an end, it is answered for you: `cancelled` if it
 /// was, an error if not.
@@ -19,7 +20,7 @@ pub struct Turn {
     ticket: Option<TurnTicket>,
     turn: TurnKey,
     session: SessionKey,
-    token: CancellationToken,
+    token: Token,
 }
 
 impl Handle<Agent> {
@@ -47,7 +48,7 @@ impl Turn {
     /// Fired when the turn is to stop, and for no other reason: not by dropping anything, and never for another turn.
     /// The driver fires it as soon as it has read the cancel, however far behind the host's actions are.
     #[must_use]
-    pub const fn token(&self) -> &CancellationToken {
+    pub const fn token(&self) -> &Token {
         &self.token
     }
 

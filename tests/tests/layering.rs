@@ -153,7 +153,9 @@ fn adapter_faults(name: &str, text: &str, other: &str) -> Vec<String> {
     } else {
         tokens(text).iter().filter(|token| token.text == other).map(|token| token.line).collect()
     };
-    let why = format!("names `{other}`: adapters do not know each other, what both need lives in acp-core");
+    let why = format!(
+        "names `{other}`: adapters do not know each other, what both need lives in acp-core or in a file of both"
+    );
     lines.iter().map(|line| format!("{name}:{line}: {why}")).collect()
 }
 
@@ -236,4 +238,17 @@ fn the_adapters_do_not_know_each_other() {
         }
     }
     assert_none(&found);
+}
+
+#[test]
+fn what_both_adapters_need_is_one_text() {
+    let (mine, others) = (root().join("acp-tokio/src"), root().join("acp-async-std/src"));
+    let mut both = 0;
+    for file in files_below(&mine) {
+        if file.source.contains("\n//! Both adapters have this file") {
+            assert_eq!(file.source, read(&others.join(&file.name)), "{} is not the same in both", file.name);
+            both += 1;
+        }
+    }
+    assert_eq!(both, 7);
 }

@@ -1,10 +1,13 @@
 //! How a program is named: by itself, with its arguments to follow, or by a command line.
+//!
+//! Both adapters have this file: one of them has a link to it.
 
 use std::ffi::OsStr;
 use std::io;
 
 use acp_core::process::split_command_line;
-use tokio::process::Command;
+
+use crate::runtime::Command;
 
 /// A command that runs this program, found as the system's shell finds it.
 ///

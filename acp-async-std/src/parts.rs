@@ -1,0 +1,1 @@
+../../acp-tokio/src/parts.rs
