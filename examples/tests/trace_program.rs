@@ -43,8 +43,17 @@ fn text(output: &Output) -> String {
 
 #[test]
 fn both_ends_write_down_the_same_and_break_no_rule() {
-    let (here, there) = (Temp::new("here"), Temp::new("there"));
-    let flags = ["--trace", here.path(), "--permission", "allow", "--cancel-after-updates", "3"];
+    both_ends_agree("1");
+}
+
+#[test]
+fn both_ends_write_down_the_same_and_break_no_rule_of_version_2() {
+    both_ends_agree("2");
+}
+
+fn both_ends_agree(version: &str) {
+    let (here, there) = (Temp::new(&format!("here-{version}")), Temp::new(&format!("there-{version}")));
+    let flags = ["--protocol", version, "--trace", here.path(), "--permission", "allow", "--cancel-after-updates", "6"];
     let prompts = ["--prompt", "stream 1000 5", "--prompt", "permission", "--prompt", "echo secret"];
     let agent = ["--", AGENT, "--trace", there.path()];
     assert!(run(DRIVE, &[&flags[..], &prompts, &agent].concat()).status.success());
@@ -61,6 +70,7 @@ fn both_ends_write_down_the_same_and_break_no_rule() {
     for trace in [&here, &there] {
         let checked = run(TRACE, &["--check", "--strict", trace.path()]);
         assert_eq!(checked.status.code(), Some(0), "{}", text(&checked));
+        assert!(!text(&checked).contains("note:"), "all of it was checked: {}", text(&checked));
     }
     let shown = text(&run(TRACE, &[here.path()]));
     for part in
@@ -91,6 +101,16 @@ fn no_text_is_left_in_a_trace_without_text() {
     // It can be taken out later, too.
     let removed = text(&run(TRACE, &["--remove-text", other.path()]));
     assert!(!removed.contains("my-secret") && removed.contains("session/prompt"), "{removed}");
+}
+
+#[test]
+fn a_trace_of_version_2_without_its_text_can_be_checked() {
+    let trace = Temp::new("no-text-2");
+    let flags = ["--protocol", "2", "--trace", trace.path(), "--trace-no-text"];
+    let prompts = ["--prompt", "plan", "--prompt", "tool", "--", AGENT];
+    assert!(run(DRIVE, &[&flags[..], &prompts].concat()).status.success());
+    let checked = run(TRACE, &["--check", "--strict", trace.path()]);
+    assert_eq!(checked.status.code(), Some(0), "{}", text(&checked));
 }
 
 #[test]

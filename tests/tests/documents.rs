@@ -53,6 +53,68 @@ fn links_that_stay_in_the_tree_lead_somewhere() {
     assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
 }
 
+/// The definitions of a page, `[label]: target`, and the labels that it uses, `[…][label]`.
+fn labels(text: &str) -> (Vec<(&str, &str)>, Vec<&str>) {
+    let prose: Vec<_> = text.split("```").step_by(2).collect();
+    let lines = prose.iter().flat_map(|part| part.lines());
+    let defined = lines.filter_map(|line| line.strip_prefix('[')?.split_once("]: "));
+    let defined = defined.filter(|(label, _)| !label.contains(']'));
+    let used = prose.iter().flat_map(|part| part.split("][").skip(1)).filter_map(|rest| rest.split(']').next());
+    (defined.collect(), used.collect())
+}
+
+/// Rustdoc makes links to items of the same labels, and says which it does not find.
+#[test]
+fn the_links_of_the_guide_lead_to_the_files_of_what_they_name() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../acp-core/docs");
+    let all = fs::read_to_string(docs.join("links.md")).expect("the links of the guide");
+    let all: Vec<_> = labels(&all).0.into_iter().map(|(label, _)| label).collect();
+    let mut wrong = Vec::new();
+    let mut seen = Vec::new();
+    for page in fs::read_dir(docs.join("guide")).expect("the guide") {
+        let page = page.expect("a page").path();
+        let text = fs::read_to_string(&page).expect("text");
+        let (defined, used) = labels(&text);
+        let name = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let known = |label: &str| defined.iter().any(|(it, _)| *it == label) && all.contains(&label);
+        wrong.extend(used.iter().filter(|label| !known(label)).map(|label| format!("{name}: {label} is not defined")));
+        for (label, target) in defined {
+            let last = label.rsplit("::").next().unwrap_or_default();
+            let target = page.with_file_name(target);
+            // A page and a folder are what they are called.
+            let is_there = match target.extension() {
+                Some(_) if target.ends_with(format!("{last}/mod.rs")) => target.exists(),
+                Some(ending) if ending == "rs" => label == "crate" || is_named(&target, last),
+                _ => target.exists() && target.file_stem().is_some_and(|stem| stem == last),
+            };
+            if !is_there || !used.contains(&label) {
+                wrong.push(format!("{name}: {label}, {}", target.display()));
+            }
+            seen.push(label.to_owned());
+        }
+    }
+    wrong.extend(
+        all.iter()
+            .filter(|label| !seen.iter().any(|it| it == *label))
+            .map(|label| format!("{label}: no page needs it")),
+    );
+    assert!(wrong.is_empty(), "wrong links:\n{}", wrong.join("\n"));
+}
+
+/// Whether a file defines something of this name.
+fn is_named(path: &Path, name: &str) -> bool {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let starts = |line: &str| {
+        let line = line.trim_start();
+        let item = line.strip_prefix("pub ").unwrap_or(line);
+        let item = item.strip_prefix("const ").unwrap_or(item);
+        let words = ["fn ", "struct ", "enum ", "trait "];
+        let item = words.iter().find_map(|word| item.strip_prefix(word)).unwrap_or(item);
+        item.strip_prefix(name).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    };
+    text.lines().any(starts)
+}
+
 #[test]
 fn every_program_in_a_document_is_compiled() {
     let mut compiled = Vec::new();

@@ -17,7 +17,7 @@ const HELP: &str = "I do what the first word says: echo TEXT, len TEXT, stream N
 
 /// One turn, from its prompt to its end.
 pub(super) async fn run(talk: Talk, params: Payload) {
-    let how = match prompt_text(&params) {
+    let how = match talk.dialect.check(&params).and_then(|()| prompt_text(&params)) {
         Ok(prompt) => {
             // The line it came in may be long, and is not needed any more.
             drop(params);

@@ -1,10 +1,14 @@
 //! What this agent says differently in the two versions of the protocol. All of it is shape: when things are said, and what
 //! a cancel does, is the same, and the core's.
 
-use acp_core::wire::ToolCallStatus;
+use acp_core::{
+    ErrorObject, Payload,
+    view::{Content, Prompt},
+    wire::ToolCallStatus,
+};
 use serde_json::{Value, json};
 
-use crate::shape::{chunk, tool_call};
+use crate::shape::{chunk, invalid_params, tool_call};
 
 /// The one way to log in.
 pub(super) const AUTH_METHOD: &str = "interop-token";
@@ -56,6 +60,17 @@ impl Dialect {
                 }
                 result
             }
+        }
+    }
+
+    /// Refuses the blocks of a prompt that this agent has no use for. Version 2 demands it (ACP v2, `PromptRequest`); in
+    /// version 1 they are passed over.
+    pub(super) fn check(self, params: &Payload) -> Result<(), ErrorObject> {
+        let prompt = params.view::<Prompt<'_>>().ok().filter(|_| self == Self::V2);
+        let is_of_use = |block: &Content<'_>| matches!(block, Content::Text(_) | Content::ResourceLink(_));
+        match prompt.into_iter().flat_map(|prompt| prompt.content).find(|block| !is_of_use(block)) {
+            Some(_) => Err(invalid_params("`prompt` may hold text and links to resources only")),
+            None => Ok(()),
         }
     }
 

@@ -11,14 +11,14 @@ use acp_core::Side;
 use clap::{Parser, ValueEnum};
 
 use super::{
-    check::{self, Report, Severity, rules::PAGES},
+    check::{self, Report, Severity},
     draw, forms,
     log::Log,
     page, redact,
     story::Story,
 };
 
-/// Shows a trace of the Agent Client Protocol, and checks it against the rules of version 1.
+/// Shows a trace of the Agent Client Protocol, and checks it against the rules of the version that was agreed, 1 or 2.
 ///
 /// Traces are written by `drive --trace FILE` and `echo_agent --trace FILE`. Logs of other programs are read as well: one
 /// message a line, with its direction in a member or in front of it; see examples/README.md.
@@ -124,9 +124,8 @@ fn load(path: &std::path::Path) -> Result<String, String> {
 fn as_text(file: &str, log: &Log, report: &Report) -> String {
     let mut out = String::new();
     for finding in &report.findings {
-        let link = if finding.rule.link.contains("://") { "" } else { PAGES };
-        let (says, section) = (finding.rule.says, finding.rule.section);
-        out.push_str(&format!("{file}:{finding}\n    {says}\n    {section}: {link}{}\n", finding.rule.link));
+        let (says, place) = (finding.rule.says, finding.place());
+        out.push_str(&format!("{file}:{finding}\n    {says}\n    {}: {}\n", place.section, place.address()));
     }
     for note in &report.notes {
         out.push_str(&format!("{file}: note: {note}\n"));
@@ -143,7 +142,7 @@ fn as_text(file: &str, log: &Log, report: &Report) -> String {
 fn as_json(report: &Report) -> String {
     let mut out = String::new();
     for finding in &report.findings {
-        let link = if finding.rule.link.contains("://") { "" } else { PAGES };
+        let place = finding.place();
         let line = serde_json::json!({
             "line": finding.line,
             "severity": if finding.severity == Severity::Error { "error" } else { "warning" },
@@ -152,8 +151,9 @@ fn as_json(report: &Report) -> String {
             "what": finding.what,
             "see": finding.see,
             "says": finding.rule.says,
-            "section": finding.rule.section,
-            "link": format!("{link}{}", finding.rule.link),
+            "version": finding.version,
+            "section": place.section,
+            "link": place.address(),
         });
         out.push_str(&format!("{line}\n"));
     }
@@ -188,11 +188,17 @@ fn rules() -> String {
     let mut out = String::new();
     for rule in check::rules::ALL {
         let severity = if rule.severity == Severity::Error { "error" } else { "warning" };
-        let link = if rule.link.contains("://") { "" } else { PAGES };
-        out.push_str(&format!(
-            "{} ({severity})\n    {}\n    {}: {link}{}\n",
-            rule.name, rule.says, rule.section, rule.link
-        ));
+        let versions = match (rule.v1.is_some(), rule.v2.is_some()) {
+            (true, false) => ", version 1",
+            (false, true) => ", version 2",
+            _ => "",
+        };
+        out.push_str(&format!("{} ({severity}{versions})\n    {}\n", rule.name, rule.says));
+        let mut places: Vec<_> = rule.v1.into_iter().chain(rule.v2).collect();
+        places.dedup_by_key(|place| place.address());
+        for place in places {
+            out.push_str(&format!("    {}: {}\n", place.section, place.address()));
+        }
     }
     out
 }

@@ -6,7 +6,7 @@ use core::fmt::Write as _;
 use acp_core::Side;
 
 use super::{
-    check::{Report, Severity, rules::PAGES},
+    check::{Report, Severity},
     log::Log,
     story::{Cancel, Kind, Step, Story, Turn},
 };
@@ -193,14 +193,14 @@ fn findings(report: &Report) -> String {
     let mut list = "<h2>Findings</h2>\n<ol>\n".to_owned();
     for finding in &report.findings {
         let class = if finding.severity == Severity::Error { "e" } else { "w" };
-        let link = if finding.rule.link.contains("://") { String::new() } else { PAGES.to_owned() };
+        let place = finding.place();
         let _ = writeln!(
             list,
-            "<li><span class=\"{class}\">line {}</span><br>{} <a href=\"{link}{}\">{}</a></li>",
+            "<li><span class=\"{class}\">line {}</span><br>{} <a href=\"{}\">{}</a></li>",
             escape(&finding.to_string()),
             escape(finding.rule.says),
-            finding.rule.link,
-            escape(finding.rule.section)
+            place.address(),
+            escape(place.section)
         );
     }
     list.push_str("</ol>\n<h2>What passed</h2>\n");

@@ -13,6 +13,8 @@ const KEPT: &[&str] = &[
     "toolCallId",
     "terminalId",
     "messageId",
+    "planId",
+    "compactionId",
     "elicitationId",
     "optionId",
     "modeId",
@@ -23,6 +25,7 @@ const KEPT: &[&str] = &[
     "type",
     "kind",
     "status",
+    "state",
     "stopReason",
     "outcome",
     "priority",
@@ -37,7 +40,7 @@ const KEPT: &[&str] = &[
 /// Members that hold whatever somebody put there: of these only the sort of value stays.
 const FREE: &[&str] = &["_meta", "rawInput", "rawOutput", "data", "requestedSchema", "env", "headers"];
 /// The names of the two programs stay: whoever reads the trace needs them.
-const PROGRAMS: &[&str] = &["clientInfo", "agentInfo"];
+const PROGRAMS: &[&str] = &["clientInfo", "agentInfo", "info"];
 /// The most characters of a text that is kept.
 const LONGEST: usize = 128;
 
@@ -101,6 +104,8 @@ mod tests {
             r#"{"id":1,"jsonrpc":"2.0","result":{"stopReason":"end_turn"}}"#,
             r#"{"id":1,"jsonrpc":"2.0","result":{"outcome":{"optionId":"yes","outcome":"selected"}}}"#,
             r#"{"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"a","version":"1"},"protocolVersion":1}"#,
+            r#"{"info":{"name":"a","version":"1"},"protocolVersion":2}"#,
+            r#"{"update":{"messageId":"m","sessionUpdate":"state_update","state":"idle","stopReason":"cancelled"}}"#,
         ] {
             assert_eq!(without_text(kept.as_bytes()), kept);
         }

@@ -285,7 +285,11 @@ fn about(method: Option<Method>, params: &Value) -> String {
             let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             format!(" {}", parts.join(" "))
         }
-        Some(Method::SessionRequestPermission) => format!(" {}", text(&params["toolCall"]["toolCallId"])),
+        Some(Method::SessionRequestPermission) => {
+            // In version 2 the tool call is what the question is about.
+            let calls = [&params["toolCall"], &params["subject"]["toolCall"]];
+            format!(" {}", calls.map(|call| text(&call["toolCallId"])).concat())
+        }
         Some(Method::CancelRequest) => format!(" #{}", params["requestId"]),
         _ => String::new(),
     }

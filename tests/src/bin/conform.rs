@@ -1,7 +1,7 @@
 //! Checks an agent, or a client, of anybody's against the protocol:
 //!
 //! ```text
-//! cargo run -p acp-tests --bin conform -- [--slow PROMPT] [--permission PROMPT] AGENT [ARGS…]
+//! cargo run -p acp-tests --bin conform -- [--protocol 2] [--slow PROMPT] [--permission PROMPT] AGENT [ARGS…]
 //! cargo run -p acp-tests --bin conform -- --client CLIENT [ARGS…] {agent}
 //! ```
 //!
@@ -10,6 +10,7 @@
 use core::time::Duration;
 use std::{
     ffi::OsString,
+    io::Write as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -17,7 +18,8 @@ use std::{
 use acp_tests::conform::{self, Setup, Weight, agent, client};
 use clap::Parser;
 
-/// Checks an ACP agent, or a client, against version 1 of the protocol, with a scripted peer and its faults.
+/// Checks an ACP agent, or a client, against the protocol, with a scripted peer and its faults: an agent against version 1
+/// or 2, a client against version 1.
 ///
 /// An agent is started once for each check. It needs to be told nothing, but tells more if two prompts are known: one whose
 /// answer streams in for long, and one that makes it ask for permission.
@@ -30,6 +32,9 @@ struct Args {
     /// The command is a client
     #[arg(long)]
     client: bool,
+    /// The version of the protocol to ask an agent for
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=2))]
+    protocol: u16,
     /// A prompt that is answered in a moment
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
@@ -78,6 +83,10 @@ fn main() -> ExitCode {
         return if played.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let args = Args::parse();
+    if args.client && args.protocol != 1 {
+        eprintln!("conform: a client is checked against version 1");
+        return ExitCode::from(2);
+    }
     if args.list {
         list();
         return ExitCode::SUCCESS;
@@ -99,7 +108,7 @@ fn run(args: Args) -> std::io::Result<bool> {
     setup.timeout = Duration::from_secs(args.timeout.max(1));
     setup.prompt = args.prompt.unwrap_or(setup.prompt);
     (setup.slow, setup.permission, setup.auth) = (args.slow, args.permission, args.auth);
-    (setup.only, setup.traces) = (args.only, args.traces);
+    (setup.only, setup.traces, setup.version) = (args.only, args.traces, args.protocol);
     if let Some(traces) = &mut setup.traces {
         std::fs::create_dir_all(&traces)?;
         // The player of a scene may be started elsewhere.
@@ -121,8 +130,16 @@ fn run(args: Args) -> std::io::Result<bool> {
 }
 
 fn list() {
+    let mut out = String::new();
     for about in agent::list().iter().chain(&client::list()) {
         let weight = if about.weight == Weight::Must { "must" } else { "should" };
-        println!("{} ({weight}) {}\n    {}: {}", about.id, about.title, about.section, conform::link(about));
+        out.push_str(&format!("{} ({weight}) {}\n", about.id, about.title));
+        for (version, place) in [(1, about.v1), (2, about.v2)] {
+            if let Some(place) = place {
+                out.push_str(&format!("    version {version}, {}: {}\n", place.section, place.address()));
+            }
+        }
     }
+    // Whoever reads it may have had enough.
+    let _ = std::io::stdout().write_all(out.as_bytes());
 }

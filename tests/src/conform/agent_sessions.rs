@@ -4,13 +4,13 @@ use serde_json::json;
 
 use super::{
     Stop, Weight,
-    agent::{Check, QUIET},
-    agent_wire::{check, code},
+    agent::{Check, both, check, each, v1},
+    agent_wire::code,
 };
 
 pub(super) const CHECKS: &[Check] = &[
     check(
-        ["A30", "sessions have ids of their own", "Session Setup, Session ID", "session-setup#session-id"],
+        both(["A30", "sessions have ids of their own", "Session Setup, Session ID", "session-setup#session-id"]),
         Weight::Must,
         &[],
         |peer| {
@@ -19,12 +19,12 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        [
+        both([
             "A31",
             "a prompt for a session that is not there is answered with an error",
             "Session Setup, Session ID",
             "session-setup#session-id",
-        ],
+        ]),
         Weight::Must,
         &[],
         |peer| {
@@ -36,12 +36,12 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        [
+        v1([
             "A32",
             "a method that is not offered is answered with an error",
             "Initialization, Capabilities",
             "initialization#capabilities",
-        ],
+        ]),
         Weight::Must,
         &[],
         |peer| {
@@ -61,12 +61,15 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        [
-            "A33",
-            "a session is loaded with its conversation, all of it before the answer",
-            "Session Setup, Loading a Session",
-            "session-setup#loading-a-session",
-        ],
+        each(
+            [
+                "A33",
+                "a session is loaded with its conversation, all of it before the answer",
+                "Session Setup, Loading a Session",
+                "session-setup#loading-a-session",
+            ],
+            ["Session Setup, Resuming Sessions", "session-setup#resuming-sessions"],
+        ),
         Weight::Must,
         &[],
         |peer| {
@@ -77,13 +80,11 @@ pub(super) const CHECKS: &[Check] = &[
                 peer.result("session/close", json!({ "sessionId": session }))?;
             }
             let before = peer.heard.len();
-            let mut stored = peer.place();
-            stored["sessionId"] = json!(session);
-            if code(&peer.ask("session/load", stored)?).is_some() {
+            if code(&peer.restore(&session)?).is_some() {
                 return Err(Stop::Skip("it does not load a session that it had just now".to_owned()));
             }
-            peer.quiet(QUIET);
-            let is_talk = |kind: &str| matches!(kind, "user_message_chunk" | "agent_message_chunk");
+            peer.fence()?;
+            let is_talk = |kind: &str| kind.starts_with("user_message") || kind.starts_with("agent_message");
             let said: Vec<_> = peer
                 .heard
                 .get(before..)
@@ -104,24 +105,26 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        [
-            "A34",
-            "a session that nobody knows cannot be loaded",
-            "Session Setup, Loading a Session",
-            "session-setup#loading-a-session",
-        ],
+        each(
+            [
+                "A34",
+                "a session that nobody knows cannot be loaded",
+                "Session Setup, Loading a Session",
+                "session-setup#loading-a-session",
+            ],
+            ["Session Setup, Resuming Sessions", "session-setup#resuming-sessions"],
+        ),
         Weight::Must,
         &[],
         |peer| {
             peer.initialize()?;
             peer.offers("loadSession")?;
-            let params = json!({ "sessionId": "no-such-session", "cwd": peer.setup.cwd, "mcpServers": [] });
-            let code = code(&peer.ask("session/load", params)?).ok_or("it has a result")?;
+            let code = code(&peer.restore("no-such-session")?).ok_or("it has a result")?;
             peer.is_usable().map(|()| format!("{code}"))
         },
     ),
     check(
-        ["A35", "a session is listed", "Session List, Listing Sessions", "session-list#listing-sessions"],
+        both(["A35", "a session is listed", "Session List, Listing Sessions", "session-list#listing-sessions"]),
         Weight::Should,
         &[],
         |peer| {
@@ -135,39 +138,45 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        [
-            "A36",
-            "a session is closed, and is not there afterwards",
-            "Session Setup, Closing a Session",
-            "session-setup#closing-a-session",
-        ],
+        each(
+            [
+                "A36",
+                "a session is closed, and is not there afterwards",
+                "Session Setup, Closing a Session",
+                "session-setup#closing-a-session",
+            ],
+            ["Session Setup, Closing Active Sessions", "session-setup#closing-active-sessions"],
+        ),
         Weight::Must,
         &["unknown-session"],
         |peer| {
             let session = peer.open()?;
             peer.offers("sessionCapabilities/close")?;
             peer.result("session/close", json!({ "sessionId": session }))?;
-            let id = peer.start_turn(&session, "hi");
-            let answer = peer.response(&id)?;
+            let turn = peer.start_turn(&session, "hi");
+            let answer = peer.response(&turn.id)?;
             code(&answer).ok_or("a prompt still has a result")?;
             peer.is_usable().map(|()| String::new())
         },
     ),
     check(
-        [
-            "A37",
-            "closing a session ends its turn as cancelled",
-            "Session Setup, Closing a Session",
-            "session-setup#closing-a-session",
-        ],
+        each(
+            [
+                "A37",
+                "closing a session ends its turn as cancelled",
+                "Session Setup, Closing a Session",
+                "session-setup#closing-a-session",
+            ],
+            ["Session Setup, Closing Active Sessions", "session-setup#closing-active-sessions"],
+        ),
         Weight::Must,
         &[],
         |peer| {
             let session = peer.open()?;
             peer.offers("sessionCapabilities/close")?;
-            let id = peer.slow_turn(&session)?;
+            let turn = peer.slow_turn(&session)?;
             peer.result("session/close", json!({ "sessionId": session }))?;
-            match peer.reason(&id)?.as_str() {
+            match peer.reason(&turn)?.as_str() {
                 "cancelled" => Ok(String::new()),
                 reason => Err(format!("it ends with `{reason}`").into()),
             }

@@ -1,53 +1,55 @@
 //! Checks of agents: the handshake, envelopes, ids and framing.
 
-use core::time::Duration;
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::{
-    About, Outcome, Weight,
-    agent::{Check, Peer, QUIET},
+    Outcome, Weight,
+    agent::{Check, both, check},
+    peer::Peer,
 };
 
 const REQUEST: &str = "https://www.jsonrpc.org/specification#request_object";
 const RESPONSE: &str = "https://www.jsonrpc.org/specification#response_object";
 const ERRORS: &str = "https://www.jsonrpc.org/specification#error_object";
 
-pub(super) const fn check(
-    [id, title, section, link]: [&'static str; 4],
-    weight: Weight,
-    without: &'static [&'static str],
-    run: fn(&mut Peer<'_>) -> Outcome,
-) -> Check {
-    Check { about: About { id, weight, title, section, link, without }, run }
-}
-
 pub(super) const CHECKS: &[Check] = &[
     check(
-        ["A01", "initialize is answered with version 1 and what the agent offers", "Initialization", "initialization"],
+        both([
+            "A01",
+            "initialize is answered with the version that was asked for, and what the agent offers",
+            "Initialization",
+            "initialization",
+        ]),
         Weight::Must,
         &[],
         |peer| {
             peer.initialize()?;
-            match (peer.hello["protocolVersion"].as_u64(), peer.hello["agentCapabilities"].is_object()) {
-                (Some(1), true) => Ok(peer.hello["agentInfo"]["name"].as_str().unwrap_or_default().to_owned()),
-                (Some(1), false) => Ok("it offers nothing".to_owned()),
+            let asked = u64::from(peer.setup.version);
+            let [info, offers] =
+                if peer.is_v2() { ["info", "capabilities"] } else { ["agentInfo", "agentCapabilities"] };
+            match (peer.hello["protocolVersion"].as_u64(), peer.hello[offers].is_object()) {
+                (Some(version), true) if version == asked => {
+                    Ok(peer.hello[info]["name"].as_str().unwrap_or_default().to_owned())
+                }
+                (Some(version), false) if version == asked => Ok("it offers nothing".to_owned()),
                 (version, _) => Err(format!("the version is {version:?}").into()),
             }
         },
     ),
     check(
-        [
+        both([
             "A02",
             "a version that nobody knows yet is answered with one that the agent speaks",
             "Initialization, Version Negotiation",
             "initialization#version-negotiation",
-        ],
+        ]),
         Weight::Must,
         &[],
         |peer| {
-            let said = peer.result("initialize", json!({ "protocolVersion": 60_000, "clientCapabilities": {} }))?;
+            let greeting = peer.greeting(60_000);
+            let said = peer.result("initialize", greeting)?;
             match said["protocolVersion"].as_u64() {
                 Some(version) if (1..60_000).contains(&version) => Ok(format!("version {version}")),
                 version => Err(format!("the version is {version:?}").into()),
@@ -55,24 +57,25 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        [
+        both([
             "A03",
             "what a newer client says beside is passed over",
             "Extensibility, The _meta Field",
             "extensibility#the-_meta-field",
-        ],
+        ]),
         Weight::Must,
         &[],
         |peer| {
-            let newer = json!({
-                "protocolVersion": 1, "later": { "a": [1] }, "_meta": { "example.org/x": 1 },
-                "clientCapabilities": { "fs": { "readTextFile": false, "later": true }, "later": { "deep": [null] } },
-            });
+            let mut newer = peer.greeting(peer.setup.version.into());
+            let offers = json!({ "fs": { "readTextFile": false, "later": true }, "later": { "deep": [null] } });
+            newer[if peer.is_v2() { "capabilities" } else { "clientCapabilities" }] = offers;
+            newer["later"] = json!({ "a": [1] });
+            newer["_meta"] = json!({ "example.org/x": 1 });
             peer.result("initialize", newer).map(|_| String::new())
         },
     ),
     check(
-        ["A04", "a request before initialize is refused, and does no harm", "Initialization", "initialization"],
+        both(["A04", "a request before initialize is refused, and does no harm", "Initialization", "initialization"]),
         Weight::Should,
         &["before-initialize"],
         |peer| {
@@ -83,23 +86,24 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        [
+        both([
             "A05",
             "the ways to log in have names of their own",
             "Authentication, Advertising Authentication",
             "authentication#advertising-authentication",
-        ],
+        ]),
         Weight::Must,
         &[],
         |peer| {
             peer.initialize()?;
+            let id = if peer.is_v2() { "methodId" } else { "id" };
             let methods = peer.hello["authMethods"].as_array().cloned().unwrap_or_default();
-            let ids: BTreeSet<_> = methods.iter().map(|method| method["id"].to_string()).collect();
+            let ids: BTreeSet<_> = methods.iter().map(|method| method[id].to_string()).collect();
             if ids.len() == methods.len() { Ok(format!("{}", ids.len())) } else { Err("two have the same id".into()) }
         },
     ),
     check(
-        ["A10", "an answer has the id of its request, whatever that is", "JSON-RPC 2.0, 5", RESPONSE],
+        both(["A10", "an answer has the id of its request, whatever that is", "JSON-RPC 2.0, 5", RESPONSE]),
         Weight::Must,
         &[],
         |peer| {
@@ -122,7 +126,7 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        ["A11", "an unknown method is answered with an error", "JSON-RPC 2.0, 5.1", ERRORS],
+        both(["A11", "an unknown method is answered with an error", "JSON-RPC 2.0, 5.1", ERRORS]),
         Weight::Must,
         &[],
         |peer| {
@@ -137,12 +141,12 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        [
+        both([
             "A12",
             "the error for an unknown method is -32601",
             "Extensibility, Custom Requests",
             "extensibility#custom-requests",
-        ],
+        ]),
         Weight::Should,
         &[],
         |peer| {
@@ -154,12 +158,12 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        [
+        both([
             "A13",
             "a notification is never answered: unknown, one's own, or a cancel of nothing",
             "Overview, Communication Model",
             "overview#communication-model",
-        ],
+        ]),
         Weight::Must,
         &["peer-rejected"],
         |peer| {
@@ -175,16 +179,17 @@ pub(super) const CHECKS: &[Check] = &[
             ] {
                 peer.notify(method, params);
             }
-            peer.quiet(QUIET);
-            let answer = peer.heard.get(before..).unwrap_or_default().iter().find(|said| said.get("method").is_none());
-            match answer {
+            // The answer to a request comes behind what those before it brought.
+            peer.is_usable()?;
+            let heard = peer.heard.get(before..).unwrap_or_default();
+            match heard.iter().find(|said| said.get("method").is_none() && said.get("result").is_none()) {
                 Some(answer) => Err(format!("it is answered {answer}").into()),
-                None => peer.is_usable().map(|()| String::new()),
+                None => Ok(String::new()),
             }
         },
     ),
     check(
-        ["A14", "parameters that are wrong are answered with an error", "JSON-RPC 2.0, 5.1", ERRORS],
+        both(["A14", "parameters that are wrong are answered with an error", "JSON-RPC 2.0, 5.1", ERRORS]),
         Weight::Must,
         &[],
         |peer| {
@@ -201,7 +206,7 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        ["A15", "an answer that nobody asked for is passed over", "JSON-RPC 2.0, 5", RESPONSE],
+        both(["A15", "an answer that nobody asked for is passed over", "JSON-RPC 2.0, 5", RESPONSE]),
         Weight::Must,
         &[],
         |peer| {
@@ -212,18 +217,18 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        ["A20", "a line that is no JSON does not end the connection", "Transports, stdio", "transports#stdio"],
+        both(["A20", "a line that is no JSON does not end the connection", "Transports, stdio", "transports#stdio"]),
         Weight::Must,
         &[],
         |peer| survives(peer, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\n"),
     ),
     check(
-        [
+        both([
             "A21",
             "blank lines, white space and carriage returns around messages are fine",
             "Transports, stdio",
             "transports#stdio",
-        ],
+        ]),
         Weight::Should,
         &[],
         |peer| {
@@ -234,7 +239,7 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        ["A22", "a message may come byte by byte, and two in one piece", "Transports, stdio", "transports#stdio"],
+        both(["A22", "a message may come byte by byte, and two in one piece", "Transports, stdio", "transports#stdio"]),
         Weight::Must,
         &[],
         |peer| {
@@ -253,7 +258,7 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        ["A23", "a batch does not end the connection", "Transports", "transports"],
+        both(["A23", "a batch does not end the connection", "Transports", "transports"]),
         Weight::Must,
         &["batch"],
         |peer| {
@@ -262,7 +267,7 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        ["A24", "bytes that are no UTF-8 do not end the connection", "Transports, stdio", "transports#stdio"],
+        both(["A24", "bytes that are no UTF-8 do not end the connection", "Transports, stdio", "transports#stdio"]),
         Weight::Must,
         &["unknown-answer"],
         |peer| {
@@ -273,7 +278,7 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        ["A25", "values nested 20 000 deep do not end the agent", "Transports, stdio", "transports#stdio"],
+        both(["A25", "values nested 20 000 deep do not end the agent", "Transports, stdio", "transports#stdio"]),
         Weight::Must,
         &[],
         |peer| {
@@ -285,7 +290,7 @@ pub(super) const CHECKS: &[Check] = &[
         },
     ),
     check(
-        ["A26", "300 requests at once are answered once each", "JSON-RPC 2.0, 5", RESPONSE],
+        both(["A26", "300 requests at once are answered once each", "JSON-RPC 2.0, 5", RESPONSE]),
         Weight::Must,
         &[],
         |peer| {
@@ -295,17 +300,19 @@ pub(super) const CHECKS: &[Check] = &[
             for id in &ids {
                 peer.response(id)?;
             }
-            peer.quiet(Duration::from_millis(100));
-            let answers =
-                peer.heard.get(before..).unwrap_or_default().iter().filter(|said| said.get("method").is_none());
-            match answers.count() {
+            let heard = |peer: &Peer<'_>| {
+                let heard = peer.heard.get(before..).unwrap_or_default();
+                heard.iter().filter(|said| said.get("method").is_none() && ids.contains(&said["id"])).count()
+            };
+            peer.fence()?;
+            match heard(peer) {
                 300 => Ok(String::new()),
                 n => Err(format!("there are {n} answers").into()),
             }
         },
     ),
     check(
-        ["A27", "messages that are none are not taken for requests", "JSON-RPC 2.0, 4", REQUEST],
+        both(["A27", "messages that are none are not taken for requests", "JSON-RPC 2.0, 4", REQUEST]),
         Weight::Must,
         &["unknown-answer", "not-a-message"],
         |peer| {
@@ -324,9 +331,11 @@ pub(super) fn code(answer: &Value) -> Option<i64> {
 /// The connection is of use after these bytes.
 fn survives(peer: &mut Peer<'_>, bytes: &[u8]) -> Outcome {
     peer.initialize()?;
+    let before = peer.heard.len();
     peer.raw(bytes);
-    let said = peer.quiet(QUIET);
+    // What the bytes bring comes before the answer to what is sent behind them.
     peer.is_usable()?;
+    let said = peer.heard.get(before..).unwrap_or_default();
     let codes: Vec<_> = said.iter().filter_map(code).map(|code| code.to_string()).collect();
     Ok(if codes.is_empty() { "silent".to_owned() } else { codes.join(" ") })
 }

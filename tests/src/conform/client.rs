@@ -17,7 +17,7 @@ use acp_core::Side;
 use acp_examples::trace::Recorder;
 use serde_json::{Value, json};
 
-use super::{About, Done, Outcome, Setup, Stop, agent::end_group, client_scenes, lint, wire::Wire};
+use super::{About, Done, Outcome, Setup, Stop, client_scenes, lint, peer::end_group, wire::Wire};
 
 /// The session of every scene.
 pub(super) const SESSION: &str = "conform-1";
@@ -61,12 +61,12 @@ pub fn list() -> Vec<About> {
 /// Runs all checks that are wanted, and tells each when it is done. `player` is the command that [`play`]s: the name of the
 /// scene, the file for the trace and the timeout in milliseconds are appended.
 pub fn run(setup: &Setup, player: &[OsString], mut told: impl FnMut(&Done)) -> Vec<Done> {
-    let wanted = client_scenes::SCENES.iter().filter(|scene| setup.wants(&scene.about));
+    let wanted = client_scenes::SCENES.iter().filter_map(|scene| Some((scene, setup.wants(&scene.about)?)));
     wanted
-        .map(|scene| {
+        .map(|(scene, place)| {
             let started = Instant::now();
             let outcome = one(setup, player, &scene.about);
-            let done = Done { about: scene.about, outcome, took: started.elapsed() };
+            let done = Done { about: scene.about, place, outcome, took: started.elapsed() };
             told(&done);
             done
         })

@@ -2,13 +2,16 @@
 
 use core::time::Duration;
 
+use acp_examples::trace::check::Place;
 use serde_json::{Value, json};
 
 use super::{
     About, Outcome, Stop, Weight,
-    agent::QUIET,
     client::{SESSION, Scene, Stage},
 };
+
+/// How long one listens to hear nothing, where there is no message behind which it would have to come.
+const QUIET: Duration = Duration::from_millis(300);
 
 const fn scene(
     [id, title, section, link]: [&'static str; 4],
@@ -16,7 +19,7 @@ const fn scene(
     without: &'static [&'static str],
     play: fn(&mut Stage) -> Outcome,
 ) -> Scene {
-    Scene { about: About { id, weight, title, section, link, without }, play }
+    Scene { about: About { id, weight, title, v1: Some(Place::v1(section, link)), v2: None, without }, play }
 }
 
 const RESPONSE: &str = "https://www.jsonrpc.org/specification#response_object";
@@ -187,8 +190,14 @@ pub(super) const SCENES: &[Scene] = &[
             for method in ["conform/none", "_conform/none", "$/none"] {
                 stage.notify(method, json!({ "x": 1 }));
             }
-            stage.quiet(QUIET);
-            let answer = stage.heard.get(before..).unwrap_or_default().iter().find(|said| said.get("method").is_none());
+            // The answer to a request comes behind what those before it brought.
+            stage.is_heard()?;
+            let answer = stage
+                .heard
+                .get(before..)
+                .unwrap_or_default()
+                .iter()
+                .find(|said| said.get("method").is_none() && said["error"].is_object());
             if let Some(answer) = answer {
                 return Err(format!("it is answered {answer}").into());
             }
@@ -286,7 +295,9 @@ pub(super) const SCENES: &[Scene] = &[
                 }
                 stage.serve(&request);
             }
-            match stage.quiet(QUIET).iter().find(|said| said["method"] == "session/prompt") {
+            // It may go at once, which is an answer, too.
+            let _ = stage.ask("_conform/fence", json!({}));
+            match stage.heard.iter().find(|said| said["method"] == "session/prompt") {
                 Some(said) => Err(format!("it sends {said}").into()),
                 None => Ok(String::new()),
             }

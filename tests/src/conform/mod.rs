@@ -7,22 +7,28 @@
 pub mod agent;
 mod agent_sessions;
 mod agent_turns;
+mod agent_v2;
 mod agent_wire;
 pub mod client;
 mod client_scenes;
+mod peer;
 mod report;
 mod wire;
 
-use core::time::Duration;
+use core::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 use std::{ffi::OsString, path::PathBuf};
 
 use acp_core::Side;
-use acp_examples::trace::{Severity, check, read};
+use acp_examples::trace::{
+    Severity,
+    check::{self, Place},
+    read,
+};
 
 pub use self::report::{junit, tap};
-
-/// Where the pages of version 1 of the protocol are.
-pub const PAGES: &str = "https://agentclientprotocol.com/protocol/v1/";
 
 /// How much a check counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +48,20 @@ pub struct About {
     pub weight: Weight,
     /// What is checked, as a sentence.
     pub title: &'static str,
-    /// The page and section of the rule.
-    pub section: &'static str,
-    /// The address of it, below [`PAGES`] unless it is whole.
-    pub link: &'static str,
+    /// Where version 1 says so. `None`: it does not.
+    pub v1: Option<Place>,
+    /// Where version 2 says so. `None`: it does not.
+    pub v2: Option<Place>,
     /// Rules of the linter that are not applied here, because the scene provokes a breach of them.
     pub without: &'static [&'static str],
+}
+
+impl About {
+    /// Where the rule stands in this version. `None`: it is no rule there.
+    #[must_use]
+    pub const fn place(&self, version: u16) -> Option<Place> {
+        if version >= 2 { self.v2 } else { self.v1 }
+    }
 }
 
 /// Why a check did not pass.
@@ -73,6 +87,8 @@ pub type Outcome = Result<String, Stop>;
 pub struct Done {
     /// Which one.
     pub about: About,
+    /// Where its rule stands in the version that was checked.
+    pub place: Place,
     /// What it came to.
     pub outcome: Outcome,
     /// How long it took.
@@ -107,6 +123,8 @@ pub struct Setup {
     pub auth: Option<String>,
     /// Where the traces of all checks are kept. Default: nowhere.
     pub traces: Option<PathBuf>,
+    /// The version of the protocol to ask for: 1 or 2.
+    pub version: u16,
     /// Only checks whose name begins with one of these. None: all.
     pub only: Vec<String>,
 }
@@ -124,20 +142,27 @@ impl Setup {
             permission: None,
             auth: None,
             traces: None,
+            version: 1,
             only: Vec::new(),
         }
     }
 
-    fn wants(&self, about: &About) -> bool {
-        self.only.is_empty() || self.only.iter().any(|prefix| about.id.starts_with(prefix.as_str()))
+    /// Where the rule of a check stands, if the check is wanted.
+    fn wants(&self, about: &About) -> Option<Place> {
+        let is_wanted = self.only.is_empty() || self.only.iter().any(|prefix| about.id.starts_with(prefix.as_str()));
+        about.place(self.version).filter(|_| is_wanted)
     }
 
-    /// Where the trace of a check is written, and whether it is kept.
+    /// Where the trace of a check is written, and whether it is kept. One that is not is nobody else's: checks may run side
+    /// by side.
     fn trace(&self, about: &About) -> (PathBuf, bool) {
+        static LAST: AtomicU64 = AtomicU64::new(0);
         match &self.traces {
             Some(folder) => (folder.join(format!("{}.ndjson", about.id)), true),
             None => {
-                (std::env::temp_dir().join(format!("acp-conform-{}-{}.ndjson", std::process::id(), about.id)), false)
+                let (process, number) = (std::process::id(), LAST.fetch_add(1, Ordering::Relaxed));
+                let name = format!("acp-conform-{process}-{number}-{}.ndjson", about.id);
+                (std::env::temp_dir().join(name), false)
             }
         }
     }
@@ -147,14 +172,8 @@ impl Setup {
 fn lint(trace: &std::path::Path, side: Side, about: &About) -> Result<(), Stop> {
     let Ok(text) = std::fs::read_to_string(trace) else { return Ok(()) };
     let Ok(log) = read(&text, None) else { return Ok(()) };
-    let found = check(&log).findings.into_iter().find(|finding| {
+    let found = check::check(&log).findings.into_iter().find(|finding| {
         finding.by == side && finding.severity == Severity::Error && !about.without.contains(&finding.rule.name)
     });
     found.map_or(Ok(()), |finding| Err(Stop::Fail(format!("the trace, line {finding}"))))
-}
-
-/// The addresses of a rule.
-#[must_use]
-pub fn link(about: &About) -> String {
-    if about.link.contains("://") { about.link.to_owned() } else { format!("{PAGES}{}", about.link) }
 }

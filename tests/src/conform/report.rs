@@ -2,13 +2,13 @@
 
 use core::fmt::Write as _;
 
-use super::{Done, Stop, Weight, link};
+use super::{Done, Stop, Weight};
 
 /// The Test Anything Protocol, version 13.
 #[must_use]
 pub fn tap(done: &[Done]) -> String {
     let mut out = format!("TAP version 13\n1..{}\n", done.len());
-    for (n, Done { about, outcome, took }) in done.iter().enumerate() {
+    for (n, Done { about, place, outcome, took }) in done.iter().enumerate() {
         let head = format!("{} - {} {}", n + 1, about.id, one_line(about.title));
         // Writing to a string cannot fail.
         let _ = match outcome {
@@ -18,7 +18,7 @@ pub fn tap(done: &[Done]) -> String {
             Err(Stop::Fail(why)) => {
                 // TAP's own word for what is looked at and not required.
                 let todo = if about.weight == Weight::Should { " # TODO recommended" } else { "" };
-                let (why, section, link) = (json(why), json(about.section), link(about));
+                let (why, section, link) = (json(why), json(place.section), place.address());
                 let ms = took.as_millis();
                 writeln!(
                     out,
@@ -47,11 +47,11 @@ pub fn junit(suite: &str, done: &[Done]) -> String {
         done.len()
     );
     for done in done {
-        let Done { about, outcome, took } = done;
+        let Done { about, place, outcome, took } = done;
         let _ = write!(
             out,
             "  <testcase classname=\"{}\" name=\"{} {}\" time=\"{:.3}\">",
-            escape(about.section),
+            escape(place.section),
             about.id,
             escape(about.title),
             took.as_secs_f64()
@@ -63,7 +63,7 @@ pub fn junit(suite: &str, done: &[Done]) -> String {
                 write!(out, "<skipped message=\"recommended: {}\"/>", escape(why))
             }
             Err(Stop::Fail(why)) => {
-                write!(out, "<failure message=\"{}\">{}</failure>", escape(why), escape(&link(about)))
+                write!(out, "<failure message=\"{}\">{}</failure>", escape(why), escape(&place.address()))
             }
         };
         out.push_str("</testcase>\n");

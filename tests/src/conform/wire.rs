@@ -158,7 +158,7 @@ impl Wire {
 
     /// The next message of which this holds.
     pub(super) fn wait(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> Result<Value, Stop> {
-        let deadline = Instant::now() + self.timeout;
+        let deadline = self.deadline();
         loop {
             while let Some(message) = self.heard.get(self.looked) {
                 self.looked += 1;
@@ -166,11 +166,22 @@ impl Wire {
                     return Ok(message.clone());
                 }
             }
-            if !self.hear(deadline) {
-                let why = if self.over { "the stream ended" } else { "nothing came in time" };
-                return Err(format!("{why}, but {what} was due").into());
-            }
+            self.more(what, deadline)?;
         }
+    }
+
+    /// Until when an answer may take, from now on.
+    pub(super) fn deadline(&self) -> Instant {
+        Instant::now() + self.timeout
+    }
+
+    /// Hears one line more; an error, if none comes in time.
+    pub(super) fn more(&mut self, what: &str, deadline: Instant) -> Result<(), Stop> {
+        if self.hear(deadline) {
+            return Ok(());
+        }
+        let why = if self.over { "the stream ended" } else { "nothing came in time" };
+        Err(format!("{why}, but {what} was due").into())
     }
 
     /// What comes for this long.
@@ -228,8 +239,10 @@ impl Wire {
 
     /// Ends what we send.
     pub(super) fn close(&mut self) {
-        if self.out.take().is_some() {
+        if self.out.is_some() {
+            // Written down first: the other side may be quick to end, too.
             self.recorder.end(self.me, "closed");
+            self.out = None;
         }
     }
 }

@@ -174,6 +174,12 @@ impl World {
             && agent.end.conn.queued_bytes() == 0
     }
 
+    /// The lines under way to this end, the oldest first.
+    pub fn under_way(&self, to: Side) -> impl Iterator<Item = &Bytes> {
+        let pipe = if to == Side::Client { &self.to_client } else { &self.to_agent };
+        pipe.frames.iter().map(|flight| &flight.line)
+    }
+
     /// Both hosts know what became of everything, and both ends forgot it.
     fn over(&self) -> Result<(), Broken> {
         self.watch.over()?;

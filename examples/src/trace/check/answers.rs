@@ -2,12 +2,12 @@
 
 use acp_core::{
     ErrorObject, Payload, Side,
-    view::{Initialized, Permission},
+    view::{Initialize, Initialized, Permission},
     wire::{Capabilities, Id, Method, PermissionOutcome, permission_outcome},
 };
 use serde_json::Value;
 
-use super::{Handshake, Observer, Open, r};
+use super::{Observer, Open, r};
 
 impl Observer {
     pub(super) fn response(&mut self, id: &Id, answer: Result<Payload, ErrorObject>) {
@@ -19,7 +19,7 @@ impl Observer {
             return self.found(r::PEER_REJECTED, what, None);
         }
         let Some(open) = self.settle(id) else { return };
-        let Some(method) = open.method.known().filter(|_| !self.foreign) else { return };
+        let Some(method) = self.in_force(&open.method) else { return };
         match (self.from, answer) {
             (Side::Agent, answer) => self.agent_answered(id, method, &open, answer),
             (Side::Client, Ok(result)) => self.client_answered(id, method, &open, &result),
@@ -34,16 +34,26 @@ impl Observer {
     fn agent_answered(&mut self, id: &Id, method: Method, open: &Open, answer: Result<Payload, ErrorObject>) {
         let session = open.session.as_deref();
         match (method, answer) {
-            (Method::Initialize, Ok(result)) => self.initialized(&result),
-            (Method::Initialize, Err(_)) => self.handshake = Handshake::Not,
+            (Method::Initialize, answer) => self.initialized(open, answer.ok().as_ref()),
             (Method::SessionNew | Method::SessionLoad | Method::SessionResume | Method::SessionFork, Ok(result)) => {
                 self.opened(method, session, &result.get().unwrap_or_default())
             }
             (Method::SessionLoad | Method::SessionResume, Err(_)) => self.not_opened(session),
+            (Method::SessionSetConfigOption, Ok(result)) if self.is_v2() => {
+                let result: Value = result.get().unwrap_or_default();
+                if !result["configOptions"].is_array() {
+                    let what = "the answer to `session/set_config_option` has no `configOptions`";
+                    self.found(r::BAD_RESULT, what, None);
+                }
+            }
             (Method::SessionClose, Ok(_)) => {
                 if let Some(session) = session {
                     self.closed(session);
                 }
+            }
+            (Method::SessionPrompt, answer) if self.is_v2() => {
+                let answer = answer.map(|result| result.get().unwrap_or_default()).map_err(|error| error.code);
+                self.submitted(id, session.unwrap_or_default(), answer);
             }
             (Method::SessionPrompt, Ok(result)) => {
                 let result: Value = result.get().unwrap_or_default();
@@ -59,17 +69,43 @@ impl Observer {
         }
     }
 
-    fn initialized(&mut self, result: &Payload) {
-        self.handshake = Handshake::Done;
+    /// `initialize` was answered; with an error, if there is no result.
+    fn initialized(&mut self, asked: &Open, result: Option<&Payload>) {
+        self.initializing = false;
+        // After an error, what was agreed before holds.
+        let Some(result) = result else { return };
+        self.agreed = true;
         self.of_agent = Capabilities::of_agent(result);
         let Ok(said) = result.view::<Initialized<'_>>() else {
             return self.found(r::BAD_RESULT, "`protocolVersion` of the answer must be a whole number", None);
         };
-        self.foreign = said.version != 1;
+        self.foreign = !matches!(said.version, 1 | 2);
+        self.version = said.version;
+        if self.version == 2 {
+            let asked = asked.params.view::<Initialize<'_>>().map_or(u16::MAX, |asked| asked.version);
+            if asked < 2 {
+                self.found(r::VERSION, format!("version 2, and version {asked} was asked for"), None);
+            }
+            self.initialized_v2(&result.get().unwrap_or_default());
+        }
         let offers = &said.capabilities;
         let blocks = [(offers.images, "image"), (offers.audio, "audio"), (offers.embedded_context, "resource")];
-        self.content.extend(blocks.into_iter().filter_map(|(offered, kind)| offered.then_some(kind)));
+        self.content = blocks.into_iter().filter_map(|(offered, kind)| offered.then_some(kind)).collect();
         self.auth_methods = Some(said.logins.into_iter().flatten().map(|method| method.id.into_owned()).collect());
+    }
+
+    fn initialized_v2(&mut self, result: &Value) {
+        let old = ["agentInfo", "agentCapabilities"].into_iter().find(|name| !result[*name].is_null());
+        if let Some(old) = old {
+            let what = format!("`{old}` in the answer to `initialize`: it has another name in version 2");
+            self.found(r::OTHER_VERSION, what, None);
+        } else if !result["info"].is_object() {
+            self.found(r::BAD_RESULT, "the answer to `initialize` has no `info`", None);
+        }
+        let logins = result["authMethods"].as_array();
+        if logins.into_iter().flatten().any(|login| !login["methodId"].is_string() || !login["type"].is_string()) {
+            self.found(r::BAD_RESULT, "a way to log in has no `methodId`, or no `type`", None);
+        }
     }
 
     fn client_answered(&mut self, id: &Id, method: Method, open: &Open, result: &Payload) {

@@ -1,5 +1,5 @@
-//! A linter: holds a trace against the rules of version 1, and says for each breach in which line, by whom, and where the
-//! rule is written.
+//! A linter: holds a trace against the rules of the version that was agreed, and says for each breach in which line, by
+//! whom, and where the rule is written.
 //!
 //! It is an observer on top of [`acp_core::wire`], not a connection: a connection at one end has no opinion about what its
 //! own host would not let it send, and what it forgives it does not report. An observer sees both directions, but only as
@@ -10,7 +10,11 @@ mod answers;
 mod requests;
 pub mod rules;
 mod sessions;
+mod states;
+mod tools;
 mod turns;
+mod updates;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +23,12 @@ use acp_core::{
     wire::{Capabilities, Id, Line, Malformed, Message, Method, MethodName, Shape, parse_line},
 };
 
-pub use self::rules::Rule;
+pub use self::rules::{Place, Rule};
 use self::{rules as r, sessions::Session};
 use super::log::{Log, What, name, other};
 
+/// The kind of update that only version 2 has, and cannot do without.
+const STATE: &[u8] = b"\"state_update\"";
 /// Messages of a batch that are looked at.
 const BATCH: usize = 1024;
 
@@ -50,6 +56,16 @@ pub struct Finding {
     pub what: String,
     /// Another line that belongs to it.
     pub see: Option<usize>,
+    /// The version of the protocol that was in force.
+    pub version: u16,
+}
+
+impl Finding {
+    /// Where the rule stands.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.rule.place(self.version)
+    }
 }
 
 impl core::fmt::Display for Finding {
@@ -83,7 +99,9 @@ impl Report {
 /// Holds a trace against the rules.
 #[must_use]
 pub fn check(log: &Log) -> Report {
-    let mut observer = Observer { whole: has_initialize(log), ..Observer::default() };
+    let whole = has_initialize(log);
+    let version = if whole { 1 } else { guessed(log) };
+    let mut observer = Observer { whole, version, ..Observer::default() };
     for entry in &log.entries {
         observer.line = entry.line;
         observer.from = entry.from;
@@ -110,6 +128,15 @@ fn has_initialize(log: &Log) -> bool {
     })
 }
 
+/// The version of a trace without its beginning: only version 2 tells of states.
+fn guessed(log: &Log) -> u16 {
+    let tells_states = |entry: &super::log::Entry| match &entry.what {
+        What::Line(line) => line.windows(STATE.len()).any(|part| part == STATE),
+        What::Noise(_) | What::Long { .. } | What::End(_) => false,
+    };
+    if log.entries.iter().any(tells_states) { 2 } else { 1 }
+}
+
 /// A request that is not answered.
 #[derive(Clone, Debug)]
 struct Open {
@@ -132,14 +159,6 @@ struct Way {
     ended: Option<usize>,
 }
 
-#[derive(Debug, Default)]
-enum Handshake {
-    #[default]
-    Not,
-    Asked,
-    Done,
-}
-
 /// Who looks at the trace, line by line.
 #[derive(Debug)]
 struct Observer {
@@ -149,11 +168,18 @@ struct Observer {
     whole: bool,
     /// Something passed that could not be looked at.
     blind: bool,
-    /// Another version was agreed, which this knows nothing of.
+    /// The version in force: 1 until another is agreed.
+    version: u16,
+    /// A version was agreed that this knows nothing of.
     foreign: bool,
     client: Way,
     agent: Way,
-    handshake: Handshake,
+    /// `initialize` waits for its answer.
+    initializing: bool,
+    /// A version was agreed.
+    agreed: bool,
+    /// Something else than `initialize` was asked.
+    asked: bool,
     /// What the agent offers, and the client.
     of_agent: Capabilities,
     of_client: Capabilities,
@@ -161,6 +187,7 @@ struct Observer {
     content: BTreeSet<&'static str>,
     auth_methods: Option<Vec<String>>,
     sessions: BTreeMap<String, Session>,
+    /// Version 1: terminals of the client.
     terminals: BTreeSet<String>,
     findings: Vec<Finding>,
 }
@@ -172,10 +199,13 @@ impl Default for Observer {
             from: Side::Client,
             whole: false,
             blind: false,
+            version: 1,
             foreign: false,
             client: Way::default(),
             agent: Way::default(),
-            handshake: Handshake::Not,
+            initializing: false,
+            agreed: false,
+            asked: false,
             of_agent: Capabilities::default(),
             of_client: Capabilities::default(),
             content: BTreeSet::new(),
@@ -188,6 +218,11 @@ impl Default for Observer {
 }
 
 impl Observer {
+    /// Whether the rules of version 2 apply.
+    const fn is_v2(&self) -> bool {
+        self.version >= 2
+    }
+
     const fn way(&mut self, side: Side) -> &mut Way {
         match side {
             Side::Client => &mut self.client,
@@ -201,8 +236,8 @@ impl Observer {
     }
 
     fn found_as(&mut self, rule: Rule, severity: Severity, what: impl Into<String>, see: Option<usize>) {
-        let (line, by) = (self.line, self.from);
-        self.findings.push(Finding { line, by, rule, severity, what: what.into(), see });
+        let (line, by, version) = (self.line, self.from, self.version);
+        self.findings.push(Finding { line, by, rule, severity, what: what.into(), see, version });
     }
 
     fn line(&mut self, line: &bytes::Bytes) {
@@ -285,6 +320,7 @@ impl Observer {
     }
 
     fn finish(mut self) -> Report {
+        self.work_left();
         for asker in [Side::Client, Side::Agent] {
             self.from = other(asker);
             let gone = self.way(self.from).ended;
@@ -307,7 +343,9 @@ impl Observer {
             report.notes.push("`initialize` is not in it: what depends on the beginning was not checked");
         }
         if self.foreign {
-            report.notes.push("another version than 1 was agreed: only ids and envelopes were checked from there on");
+            report.notes.push(
+                "a version was agreed that is neither 1 nor 2: only ids and envelopes were checked from there on",
+            );
         }
         if self.blind {
             report.notes.push("a line was too long to be kept: what it answered is not known");

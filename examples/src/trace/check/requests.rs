@@ -6,64 +6,73 @@ use acp_core::{
 };
 use serde_json::Value;
 
-use super::{Handshake, Observer, Open, r, sessions::State};
+use super::{Observer, Open, Severity, r, sessions::State};
 use crate::trace::{
     log::{name, other},
     redact::is_removed,
 };
 
-/// The version whose rules these are.
-const VERSION: u16 = 1;
-
 /// The parameters that a method must have, besides a session where it is one in a session: name and sort.
-const fn required(method: Method) -> &'static [(&'static str, Sort)] {
-    match method {
-        Method::Initialize => &[("protocolVersion", Sort::Number)],
-        Method::Authenticate => &[("methodId", Sort::Text)],
-        Method::SessionNew => &[("cwd", Sort::Path), ("mcpServers", Sort::List)],
-        Method::SessionLoad => &[("sessionId", Sort::Text), ("cwd", Sort::Path), ("mcpServers", Sort::List)],
-        Method::SessionResume | Method::SessionFork => &[("sessionId", Sort::Text), ("cwd", Sort::Path)],
-        Method::SessionPrompt => &[("prompt", Sort::List)],
-        Method::SessionUpdate => &[("update", Sort::Object)],
-        Method::SessionSetMode => &[("modeId", Sort::Text)],
-        Method::SessionSetConfigOption => &[("configId", Sort::Text)],
-        Method::SessionDelete => &[("sessionId", Sort::Text)],
-        Method::SessionRequestPermission => &[("toolCall", Sort::Object), ("options", Sort::List)],
-        Method::FsReadTextFile => &[("path", Sort::Path)],
-        Method::FsWriteTextFile => &[("path", Sort::Path), ("content", Sort::Text)],
-        Method::TerminalCreate => &[("command", Sort::Text)],
-        Method::TerminalOutput | Method::TerminalWaitForExit | Method::TerminalKill | Method::TerminalRelease => {
+const fn required(method: Method, version: u16) -> &'static [(&'static str, Sort)] {
+    match (method, version) {
+        (Method::Initialize, 0..=1) => &[("protocolVersion", Sort::Number)],
+        (Method::Initialize, _) => &[("protocolVersion", Sort::Number), ("info", Sort::Object)],
+        (Method::Authenticate | Method::AuthLogin, _) => &[("methodId", Sort::Text)],
+        (Method::SessionNew, 0..=1) => &[("cwd", Sort::Path), ("mcpServers", Sort::List)],
+        (Method::SessionNew, _) => &[("cwd", Sort::Path)],
+        (Method::SessionLoad, _) => &[("sessionId", Sort::Text), ("cwd", Sort::Path), ("mcpServers", Sort::List)],
+        (Method::SessionResume | Method::SessionFork, _) => &[("sessionId", Sort::Text), ("cwd", Sort::Path)],
+        (Method::SessionPrompt, 0..=1) => &[("prompt", Sort::List)],
+        (Method::SessionPrompt, _) => &[("prompt", Sort::Filled)],
+        (Method::SessionUpdate, _) => &[("update", Sort::Object)],
+        (Method::SessionSetMode, _) => &[("modeId", Sort::Text)],
+        (Method::SessionSetConfigOption, 0..=1) => &[("configId", Sort::Text)],
+        (Method::SessionSetConfigOption, _) => &[("configId", Sort::Text), ("type", Sort::Text)],
+        (Method::SessionDelete, _) => &[("sessionId", Sort::Text)],
+        (Method::SessionRequestPermission, 0..=1) => &[("toolCall", Sort::Object), ("options", Sort::List)],
+        (Method::SessionRequestPermission, _) => &[("title", Sort::Text), ("options", Sort::Filled)],
+        (Method::ToolCallCancel, _) => &[("toolCallId", Sort::Text)],
+        (Method::TerminalCancel, _) => &[("terminalId", Sort::Text)],
+        (Method::FsReadTextFile, _) => &[("path", Sort::Path)],
+        (Method::FsWriteTextFile, _) => &[("path", Sort::Path), ("content", Sort::Text)],
+        (Method::TerminalCreate, _) => &[("command", Sort::Text)],
+        (Method::TerminalOutput | Method::TerminalWaitForExit | Method::TerminalKill | Method::TerminalRelease, _) => {
             &[("terminalId", Sort::Text)]
         }
-        Method::ElicitationCreate => &[("message", Sort::Text)],
+        (Method::ElicitationCreate, _) => &[("message", Sort::Text)],
         _ => &[],
     }
 }
 
+/// What a member must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
+pub(super) enum Sort {
     Number,
     Text,
     Path,
     List,
+    /// A list that is not empty.
+    Filled,
     Object,
 }
 
 impl Sort {
-    fn fits(self, value: &Value) -> bool {
+    pub(super) fn fits(self, value: &Value) -> bool {
         match self {
             Self::Number => value.is_u64(),
             Self::Text | Self::Path => value.is_string(),
             Self::List => value.is_array(),
+            Self::Filled => value.as_array().is_some_and(|entries| !entries.is_empty()),
             Self::Object => value.is_object(),
         }
     }
 
-    const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Number => "a whole number",
             Self::Text | Self::Path => "a string",
             Self::List => "an array",
+            Self::Filled => "an array that is not empty",
             Self::Object => "an object",
         }
     }
@@ -72,7 +81,8 @@ impl Sort {
 impl Observer {
     pub(super) fn request(&mut self, id: Id, method: MethodName, params: Payload) {
         if id.is_null() {
-            self.found(r::NULL_ID, format!("`{method}` has the id null"), None);
+            let severity = if self.is_v2() { Severity::Error } else { r::NULL_ID.severity };
+            self.found_as(r::NULL_ID, severity, format!("`{method}` has the id null"), None);
         }
         let open = self.way(self.from).open.get(&id).map(|open| (open.line, open.method.clone()));
         if let Some((line, first)) = open {
@@ -84,17 +94,19 @@ impl Observer {
         self.way(self.from).answered.remove(&id);
         let read: Value = params.get().unwrap_or_default();
         let session = self.sent(&method, &read, true);
-        match method.known() {
+        match self.in_force(&method) {
             Some(Method::Initialize) => {
-                if !matches!(self.handshake, Handshake::Not) {
+                let may_repeat = self.is_v2() && !self.asked && !self.initializing;
+                if (self.agreed || self.initializing) && !may_repeat {
                     self.found(r::INITIALIZE_TWICE, "`initialize` again", None);
                 }
-                self.handshake = Handshake::Asked;
+                self.initializing = true;
                 self.of_client = acp_core::wire::Capabilities::of_client(&params);
             }
-            Some(method) if !self.foreign => self.asked(&id, method, session.as_deref(), &read),
-            Some(_) | None => {}
+            Some(method) => self.asked(&id, method, session.as_deref(), &read),
+            None => {}
         }
+        self.asked |= self.from == Side::Client && method.known() != Some(Method::Initialize);
         let open = Open { line, method, session, params, cancelled: false };
         self.way(self.from).open.insert(id, open);
     }
@@ -102,10 +114,7 @@ impl Observer {
     pub(super) fn notification(&mut self, method: &MethodName, params: &Payload) {
         let read: Value = params.get().unwrap_or_default();
         let session = self.sent(method, &read, false);
-        if self.foreign {
-            return;
-        }
-        match (method.known(), session) {
+        match (self.in_force(method), session) {
             (Some(Method::SessionCancel), Some(session)) if self.from == Side::Client => self.cancelled(&session),
             (Some(Method::SessionUpdate), Some(session)) if self.from == Side::Agent => {
                 self.update(&session, &read["update"]);
@@ -115,17 +124,26 @@ impl Observer {
         }
     }
 
+    /// The method, if the version in force has it, and it is known here.
+    pub(super) fn in_force(&self, method: &MethodName) -> Option<Method> {
+        method.known().filter(|method| !self.foreign && method.is_in(self.version))
+    }
+
     /// What holds for every method. Gives the session it names.
     fn sent(&mut self, method: &MethodName, params: &Value, is_request: bool) -> Option<String> {
         let session = params["sessionId"].as_str().map(str::to_owned);
         let is_first = method.known() == Some(Method::Initialize) || method.is_protocol_level();
-        if self.whole && !is_first && !matches!(self.handshake, Handshake::Done) {
+        if self.whole && !is_first && !self.agreed {
             self.found(r::BEFORE_INITIALIZE, format!("`{method}` before `initialize` was answered"), None);
         }
-        let known = method.known().filter(|_| !self.foreign);
-        let Some((known, gate)) = known.and_then(|known| Some((known, known.spec().gate(VERSION)?))) else {
-            if !self.foreign && !method.is_extension() && !method.is_protocol_level() {
-                self.found(r::UNKNOWN_METHOD, format!("`{method}` is not a method of version 1"), None);
+        let known = self.in_force(method);
+        let Some((known, gate)) = known.and_then(|known| Some((known, known.spec().gate(self.version)?))) else {
+            let what = format!("`{method}` is not a method of version {}", self.version);
+            if self.foreign || method.is_extension() || method.is_protocol_level() {
+            } else if method.known().is_some() {
+                self.found(r::OTHER_VERSION, what, None);
+            } else {
+                self.found(r::UNKNOWN_METHOD, what, None);
             }
             return session;
         };
@@ -150,11 +168,14 @@ impl Observer {
             _ => {}
         }
         let offered = if self.from == Side::Client { self.of_agent } else { self.of_client };
-        if self.whole && matches!(self.handshake, Handshake::Done) && !offered.offers(gate) {
+        if self.whole && self.agreed && !offered.offers(gate) {
             let what = format!("`{method}`, which the {} did not advertise", name(other(self.from)));
             self.found(r::NOT_ADVERTISED, what, None);
         }
-        self.parameters(known, params);
+        // Which shape the parameters have is known with the version.
+        if is_first || self.agreed || !self.whole {
+            self.parameters(known, params);
+        }
         if spec.in_session {
             match &session {
                 None => self.found(r::BAD_PARAMS, format!("`{method}` names no session"), None),
@@ -167,7 +188,10 @@ impl Observer {
     }
 
     fn parameters(&mut self, method: Method, params: &Value) {
-        for (param, sort) in required(method) {
+        // Which shape `initialize` has, follows from the version that it asks for.
+        let asked = params["protocolVersion"].as_u64().map_or(1, |asked| asked.min(2) as u16);
+        let version = if method == Method::Initialize { asked } else { self.version };
+        for (param, sort) in required(method, version) {
             let value = &params[*param];
             if !sort.fits(value) {
                 let what = format!("`{param}` of `{}` must be {}", method.name(), sort.name());
@@ -183,19 +207,24 @@ impl Observer {
         match (self.from, method, session) {
             (Side::Client, Method::SessionPrompt, Some(session)) => self.prompted(id, session, params),
             (Side::Client, Method::SessionLoad | Method::SessionResume, Some(session)) => {
-                self.opening(session, method);
+                self.opening(session, method, !params["replayFrom"].is_null());
+            }
+            (Side::Client, Method::ToolCallCancel | Method::TerminalCancel, Some(session)) => {
+                self.thing_cancelled(session, method, params);
             }
             // Tolerated as a request.
             (Side::Client, Method::SessionCancel, Some(session)) => self.cancelled(session),
             (Side::Client, Method::SessionClose, Some(session)) => self.closing(session),
             (Side::Client, Method::SessionSetMode, Some(session)) => self.mode_set(session, &params["modeId"]),
-            (Side::Client, Method::Authenticate, _) => {
+            (Side::Client, Method::Authenticate | Method::AuthLogin, _) => {
                 let method = params["methodId"].as_str().unwrap_or_default();
                 if self.auth_methods.as_ref().is_some_and(|known| !known.iter().any(|known| known == method)) {
                     self.found(r::AUTH_METHOD, format!("`{method}` was not advertised"), None);
                 }
             }
-            (Side::Agent, Method::SessionRequestPermission, Some(session)) => self.permission_asked(id, session),
+            (Side::Agent, Method::SessionRequestPermission, Some(session)) => {
+                self.permission_asked(id, session, params)
+            }
             (
                 Side::Agent,
                 Method::TerminalOutput | Method::TerminalWaitForExit | Method::TerminalKill | Method::TerminalRelease,
@@ -224,6 +253,7 @@ impl Observer {
             None if self.from == Side::Agent && self.client.open.values().any(opening) => {
                 self.sessions.insert(id.to_owned(), super::Session::early(self.line));
             }
+            None if self.is_v2() && method == Method::SessionClose => return false,
             None => {
                 self.found(r::UNKNOWN_SESSION, format!("`{}` in {id:?}, which was not opened", method.name()), None);
                 return false;
@@ -232,6 +262,8 @@ impl Observer {
                 let what = format!("`{}` in {id:?} before it was opened", method.name());
                 self.found(r::UNKNOWN_SESSION, what, Some(line));
             }
+            // To close what is closed does no harm in version 2.
+            Some((State::Closed, _)) if self.is_v2() && method == Method::SessionClose => {}
             Some((State::Closed, line)) => {
                 let what = format!("`{}` in {id:?}, which is closed", method.name());
                 self.found(r::UNKNOWN_SESSION, what, Some(line));

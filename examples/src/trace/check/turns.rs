@@ -2,7 +2,7 @@
 
 use acp_core::{
     Payload, Side,
-    wire::{Id, Method, StopReason, ToolCallStatus, UpdateKind},
+    wire::{Id, Method, StopReason, UpdateKind},
 };
 use serde_json::Value;
 
@@ -27,6 +27,9 @@ impl Observer {
                 self.found(r::CONTENT_NOT_ADVERTISED, format!("a block of type `{kind}`"), None);
             }
         }
+        if self.is_v2() {
+            return self.prompted_v2(id, session, params);
+        }
         let line = self.line;
         let running = self.session(session).turns.back().map(|turn| turn.line);
         if running.is_some() {
@@ -40,6 +43,9 @@ impl Observer {
 
     /// The client cancels whatever runs in a session.
     pub(super) fn cancelled(&mut self, session: &str) {
+        if self.is_v2() {
+            return self.work_cancelled(session);
+        }
         let line = self.line;
         for turn in &mut self.session(session).turns {
             turn.cancelled.get_or_insert(line);
@@ -55,6 +61,9 @@ impl Observer {
         let Some(open) = self.way(self.from).open.get_mut(&id) else { return };
         open.cancelled = true;
         let session = open.session.clone().filter(|_| open.method.known() == Some(Method::SessionPrompt));
+        if self.is_v2() {
+            return session.into_iter().for_each(|session| self.prompt_cancelled(&id, &session));
+        }
         if let Some(session) = session
             && let Some(turn) = self.session(&session).turns.iter_mut().find(|turn| turn.id == id)
         {
@@ -62,36 +71,8 @@ impl Observer {
         }
     }
 
-    pub(super) fn update(&mut self, id: &str, update: &Value) {
-        let Some(kind) = update["sessionUpdate"].as_str() else {
-            return self.found(r::BAD_PARAMS, "`sessionUpdate` of an update must be a string", None);
-        };
-        let kind = UpdateKind::from(kind);
-        let is_talk = match &kind {
-            UpdateKind::UserMessageChunk
-            | UpdateKind::AgentMessageChunk
-            | UpdateKind::AgentThoughtChunk
-            | UpdateKind::ToolCall => true,
-            UpdateKind::ToolCallUpdate => true,
-            UpdateKind::Unknown(kind) => {
-                let what = format!("an update of the kind `{kind}`");
-                self.found(r::UPDATE_KIND, what, None);
-                false
-            }
-            UpdateKind::SubagentUpdate => {
-                self.child_sessions(update);
-                false
-            }
-            _ => false,
-        };
-        self.tool_call(id, &kind, update);
-        if is_talk {
-            self.talk(id, &kind);
-        }
-    }
-
     /// Output of the agent, or a tool call: it belongs to a turn, or to a history.
-    fn talk(&mut self, id: &str, kind: &UpdateKind) {
+    pub(super) fn talk(&mut self, id: &str, kind: &UpdateKind) {
         let whole = self.whole;
         let session = self.session(id);
         let (state, line, last) = (session.state, session.line, session.last);
@@ -125,41 +106,14 @@ impl Observer {
         }
     }
 
-    fn tool_call(&mut self, id: &str, kind: &UpdateKind, update: &Value) {
-        if !matches!(kind, UpdateKind::ToolCall | UpdateKind::ToolCallUpdate) {
-            return;
-        }
-        let Some(call) = update["toolCallId"].as_str() else {
-            return self.found(r::BAD_PARAMS, format!("`{kind}` without a `toolCallId`"), None);
-        };
-        if let Some(status) = update["status"].as_str()
-            && !matches!(
-                ToolCallStatus::from(status),
-                ToolCallStatus::Pending
-                    | ToolCallStatus::InProgress
-                    | ToolCallStatus::Completed
-                    | ToolCallStatus::Failed
-            )
-        {
-            self.found(r::TOOL_STATUS, format!("the status `{status}`"), None);
-        }
-        let session = self.session(id);
-        let is_known = !session.tool_calls.insert(call.to_owned());
-        if *kind == UpdateKind::ToolCallUpdate && !is_known && session.is_new {
-            self.found(r::UNKNOWN_TOOL_CALL, format!("tool call {call:?} was not announced"), None);
-        }
-    }
-
-    /// Sessions that the agent opens by itself, and names in updates of their parent.
-    fn child_sessions(&mut self, update: &Value) {
-        for name in ["sessionId", "subagentSessionId", "childSessionId"] {
-            if let Some(id) = update[name].as_str() {
-                self.session(id);
+    pub(super) fn permission_asked(&mut self, id: &Id, session: &str, params: &Value) {
+        if self.is_v2() {
+            if !params["toolCall"].is_null() {
+                self.found(r::OTHER_VERSION, "`toolCall` of a permission request: version 2 has `subject`", None);
             }
+            // What it says of its tool call counts like an update.
+            return self.tool_call(session, &UpdateKind::ToolCallUpdate, &params["subject"]["toolCall"]);
         }
-    }
-
-    pub(super) fn permission_asked(&mut self, id: &Id, session: &str) {
         if let Some(turn) = self.session(session).turns.front_mut() {
             turn.permissions.push(id.clone());
         }
@@ -167,7 +121,8 @@ impl Observer {
 
     /// The client answered a permission request with this outcome; `None`: with none of the options.
     pub(super) fn permission_answered(&mut self, id: &Id, asked: &Open, option: Option<&str>) {
-        let Some(session) = asked.session.as_deref() else { return };
+        // In version 2 a client may decline as it likes, and what it answers to a cancelled agent is passed over.
+        let Some(session) = asked.session.as_deref().filter(|_| !self.is_v2()) else { return };
         let of = self.session(session);
         let turn = of.turns.iter_mut().find(|turn| turn.permissions.contains(id));
         let cancelled = match turn {
@@ -234,7 +189,7 @@ impl Observer {
         }
     }
 
-    fn not_cancelled(&mut self, rule: super::Rule, what: &str, cancel: usize) {
+    pub(super) fn not_cancelled(&mut self, rule: super::Rule, what: &str, cancel: usize) {
         if self.may_have_crossed(cancel) {
             self.found_as(rule, Severity::Warning, format!("{what}; the cancel may have crossed it"), Some(cancel));
         } else {
@@ -244,6 +199,9 @@ impl Observer {
 
     /// The trace ends, and this was not answered. Whether there was more to say about it than that.
     pub(super) fn left_open(&mut self, id: &Id, open: &Open) -> bool {
+        if self.is_v2() {
+            return open.session.as_deref().is_some_and(|session| self.left_open_v2(id, session));
+        }
         let Some(session) = open.session.as_deref().and_then(|session| self.sessions.get(session)) else {
             return false;
         };
