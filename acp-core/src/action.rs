@@ -166,7 +166,10 @@ pub enum AgentAction {
         /// The parameters, as they came.
         params: Payload,
     },
-    /// A prompt turn begins. End it with `end_turn`. In version 2 the prompt is not inserted yet: see `insert_prompt`.
+    /// A prompt turn begins. End it with `end_turn`. In version 2 the prompt is not inserted yet: see `insert_prompt`;
+    /// and one that came behind a cancel is told when the cancelled work is over, with [`Overlap::Forward`], too.
+    ///
+    /// [`Overlap::Forward`]: crate::Overlap::Forward
     Prompt {
         /// The right to end it.
         ticket: TurnTicket,

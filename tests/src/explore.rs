@@ -7,16 +7,12 @@
 mod model;
 mod print;
 mod stuck;
+mod workers;
 
 use core::{cell::OnceCell, hash::BuildHasherDefault};
-use std::{
-    collections::{HashMap, VecDeque},
-    panic::resume_unwind,
-    sync::Mutex,
-    thread,
-};
+use std::collections::{HashMap, VecDeque};
 
-use self::{print::Print, stuck::first_stuck};
+use self::{print::Print, stuck::first_stuck, workers::in_order};
 
 pub use self::{
     model::{Broken, Counterexample, Model, NOBODY_IS_STUCK, Report},
@@ -29,23 +25,20 @@ struct Node<C> {
     print: u128,
 }
 
-/// What a choice led to.
-struct Edge<M: Model> {
-    by: M::Choice,
-    print: u128,
-    outcomes: Vec<&'static str>,
-    /// If the state looked new: a copy to go on from, and what `check` said of it.
-    fresh: Option<Fresh<M::State>>,
-}
-
-type Fresh<S> = (Option<S>, Result<(), Broken>);
-
-/// A state with all that can happen in it.
+/// A state with all that can happen in it, up to what breaks a rule.
 struct Expanded<M: Model> {
     settled: bool,
-    edges: Vec<Edge<M>>,
-    /// The choice that broke a rule, after these edges.
-    broken: Option<(M::Choice, Broken)>,
+    edges: Vec<(M::Choice, Followed<M::State>)>,
+}
+
+type Followed<S> = Result<Reached<S>, Broken>;
+
+/// Where a choice leads.
+struct Reached<S> {
+    print: u128,
+    outcomes: Vec<&'static str>,
+    /// If it looked new: a copy to go on from, where there can be one.
+    fresh: Option<S>,
 }
 
 struct Explorer<'a, M: Model> {
@@ -68,12 +61,7 @@ const BATCH: usize = 8192;
 /// # Panics
 ///
 /// A replay ends elsewhere, or there are more than `limit` states.
-pub fn explore<M>(model: &M, limit: usize) -> Result<Report, Box<Counterexample>>
-where
-    M: Model + Sync,
-    M::State: Send,
-    M::Choice: Send + Sync,
-{
+pub fn explore<M: Model>(model: &M, limit: usize) -> Result<Report, Box<Counterexample>> {
     let initial = model.initial();
     let print = fingerprint(&initial);
     let nodes = vec![Node { from: 0, by: None, print }];
@@ -89,26 +77,25 @@ where
         let first = settled.len();
         let last = next_depth.min(first + BATCH);
         let batch: Vec<_> = (first..last).map(|at| (at, held.pop_front())).collect();
-        for (at, expanded) in (first..).zip(explorer.expand_all(batch)) {
+        let batch = in_order(batch, |(at, held)| (at, explorer.expand(at, held)));
+        for (at, expanded) in batch {
+            let from = u32::try_from(at).expect("32 bits");
             settled.push(expanded.settled);
-            for Edge { by, print, outcomes, fresh } in expanded.edges {
-                let place =
-                    *explorer.known.entry(print).or_insert(u32::try_from(explorer.nodes.len()).expect("32 bits"));
-                edges.push((place, u32::try_from(at).expect("32 bits")));
+            for (by, to) in expanded.edges {
+                let Reached { print, outcomes, fresh } =
+                    to.map_err(|broken| explorer.counterexample(at, Some(&by), broken))?;
+                let next = explorer.nodes.len();
+                let place = *explorer.known.entry(print).or_insert(u32::try_from(next).expect("32 bits"));
+                edges.push((place, from));
                 report.outcomes.extend(outcomes);
-                if place as usize == explorer.nodes.len() {
-                    assert!(explorer.nodes.len() < limit, "more than {limit} states: explore less, or allow more");
-                    let (state, checked) = fresh.expect("what is new looked new");
-                    checked.map_err(|broken| explorer.counterexample(at, Some(&by), broken))?;
-                    explorer.nodes.push(Node { from: u32::try_from(at).expect("32 bits"), by: Some(by), print });
+                if place as usize == next {
+                    assert!(next < limit, "more than {limit} states: explore less, or allow more");
+                    explorer.nodes.push(Node { from, by: Some(by), print });
                     report.depth = depth + 1;
                     // In order, without a gap.
-                    let gap = explorer.nodes.len() - 1 != last + held.len();
-                    held.extend(state.filter(|_| !gap && held.len() < HELD));
+                    let gap = next != last + held.len();
+                    held.extend(fresh.filter(|_| !gap && held.len() < HELD));
                 }
-            }
-            if let Some((by, broken)) = expanded.broken {
-                return Err(explorer.counterexample(at, Some(&by), broken));
             }
         }
     }
@@ -121,72 +108,43 @@ where
     Ok(report)
 }
 
-impl<M> Explorer<'_, M>
-where
-    M: Model + Sync,
-    M::State: Send,
-    M::Choice: Send + Sync,
-{
-    /// Expands these states, in order, in pieces that are taken by whoever is free.
-    fn expand_all(&self, batch: Vec<(usize, Option<M::State>)>) -> Vec<Expanded<M>> {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        if batch.len() < 64 {
-            return batch.into_iter().map(|(at, state)| self.expand(at, state)).collect();
-        }
-        let (pieces, mut batch) = (Mutex::new(VecDeque::new()), batch.into_iter());
-        while batch.len() > 0 {
-            pieces.lock().expect("nobody panicked").push_back(batch.by_ref().take(64).collect::<Vec<_>>());
-        }
-        let work = || {
-            let mut done = Vec::new();
-            while let Some(piece) = { pieces.lock().expect("nobody panicked").pop_front() } {
-                let first = piece.first().map_or(0, |(at, _)| *at);
-                done.push((first, piece.into_iter().map(|(at, state)| self.expand(at, state)).collect::<Vec<_>>()));
-            }
-            done
-        };
-        let mut done: Vec<_> = thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let done = workers.into_iter().map(|worker| worker.join().unwrap_or_else(|why| resume_unwind(why)));
-            done.flatten().collect()
-        });
-        done.sort_unstable_by_key(|(first, _)| *first);
-        done.into_iter().flat_map(|(_, expanded)| expanded).collect()
-    }
-
+impl<M: Model> Explorer<'_, M> {
     fn expand(&self, at: usize, held: Option<M::State>) -> Expanded<M> {
         let path = OnceCell::new();
         let replay = || self.replay(path.get_or_init(|| self.path(at)));
         // Now and then a state that is held is replayed all the same, to see that it comes to the same.
-        let held = held.filter(|_| at % 1024 != 1);
-        let state = held.unwrap_or_else(|| {
+        let state = held.filter(|_| at % 1024 != 1).unwrap_or_else(|| {
             let state = replay();
             assert_eq!(fingerprint(&state), self.nodes[at].print, "a replay gave another state: {:?}", path.get());
             state
         });
-        let mut expanded = Expanded { settled: self.model.is_settled(&state), edges: Vec::new(), broken: None };
+        let mut expanded = Expanded { settled: self.model.is_settled(&state), edges: Vec::new() };
         let choices = self.model.choices(&state);
         let (count, mut state) = (choices.len(), Some(state));
         for (index, by) in choices.into_iter().enumerate() {
             let forked = state.as_ref().filter(|_| index + 1 < count).and_then(|state| self.model.fork(state));
-            let mut next = forked.or_else(|| state.take()).unwrap_or_else(replay);
-            if let Err(broken) = self.model.apply(&mut next, &by) {
-                expanded.broken = Some((by, broken));
+            let to = self.follow(forked.or_else(|| state.take()).unwrap_or_else(replay), &by);
+            let kept = to.is_ok();
+            expanded.edges.push((by, to));
+            if !kept {
                 break;
             }
-            let print = fingerprint(&next);
-            let mut fresh = None;
-            if !self.known.contains_key(&print) {
-                let copy = if self.model.check_spends() { self.model.fork(&next) } else { None };
-                fresh = Some((copy, self.model.check(&mut next)));
-            }
-            let outcomes = self.model.outcomes(&next).to_vec();
-            if let Some((copy, _)) = fresh.as_mut().filter(|_| !self.model.check_spends()) {
-                *copy = Some(next);
-            }
-            expanded.edges.push(Edge { by, print, outcomes, fresh });
         }
         expanded
+    }
+
+    /// Where a choice leads. What looks new is checked.
+    fn follow(&self, mut state: M::State, by: &M::Choice) -> Followed<M::State> {
+        self.model.apply(&mut state, by)?;
+        let print = fingerprint(&state);
+        let is_new = !self.known.contains_key(&print);
+        let spends = self.model.check_spends();
+        let copy = if is_new && spends { self.model.fork(&state) } else { None };
+        if is_new {
+            self.model.check(&mut state)?;
+        }
+        let outcomes = self.model.outcomes(&state).to_vec();
+        Ok(Reached { print, outcomes, fresh: if is_new && !spends { Some(state) } else { copy } })
     }
 
     fn path(&self, mut at: usize) -> Vec<M::Choice> {

@@ -1,5 +1,5 @@
 //! Both ends, the types that ship, with pipes between: every order of what can happen, in small scopes; and the faults
-//! that must be found. A larger scope: see the top of `tests/src/bin/explore.rs`.
+//! that must be found. A larger scope: `explore --help`.
 
 use acp_tests::pair::{
     Mutant, Scope,
@@ -75,6 +75,16 @@ fn whenever_the_deadlines_of_a_cancel_come_the_rules_are_kept() {
     let report = holds(1, Scope { timers: true, ..SMALL });
     occurred(&report, &SETTLED);
     occurred(&report, &["TurnForced", "Settlement::Closed"]);
+}
+
+#[test]
+fn however_slow_its_host_is_each_end_keeps_the_rules() {
+    let scope = Scope { updates: 0, slow: true, ..SMALL };
+    let report = holds(1, Scope { waiting: 1, ..scope });
+    occurred(&report, &["Settlement::Cancelled", "PermissionRevoked", "Delivery::TooLate", "Cancellation::Moot"]);
+    let ends = holds(1, Scope { prompts: 1, cancels: 0, endings: true, ..scope });
+    occurred(&ends, &["Settlement::Closed", "PermissionRevoked", "Delivery::TooLate"]);
+    occurred(&holds(1, Scope { prompts: 1, updates: 1, timers: true, ..scope }), &["TurnForced", "ToolCallsClosed"]);
 }
 
 #[test]

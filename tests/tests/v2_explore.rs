@@ -1,5 +1,5 @@
 //! Both ends in version 2, the types that ship, with pipes between: every order of what can happen, in small scopes, by the
-//! same judge as in version 1; and the faults that must be found. A larger scope: see the top of `tests/src/bin/explore.rs`.
+//! same judge as in version 1; and the faults that must be found. A larger scope: `explore --help`.
 
 use acp_tests::pair::{
     Mutant, Scope,
@@ -28,6 +28,14 @@ fn whenever_a_deadline_is_due_the_rules_are_kept() {
 }
 
 #[test]
+fn however_slow_its_host_is_each_end_keeps_the_rules() {
+    let scope = Scope { prompts: 1, updates: 0, slow: true, ..SMALL };
+    occurred(&holds(2, Scope { timers: true, ..scope }), &["PromptInserted", "TurnForced", "Delivery::TooLate"]);
+    let ends = holds(2, Scope { permissions: 0, endings: true, ..scope });
+    occurred(&ends, &["PromptInserted", "Settlement::Closed", "Settlement::Cancelled"]);
+}
+
+#[test]
 fn when_frames_are_handed_out_makes_no_difference_to_the_rules() {
     occurred(&holds(2, Scope { prompts: 1, hand_out: true, ..SMALL }), &["PromptInserted", "Settlement::Cancelled"]);
 }
@@ -44,6 +52,26 @@ fn prompts_that_wait_behind_another_keep_the_rules() {
 fn prompts_that_are_sent_at_once_are_covered_by_a_cancel_behind_them_and_by_no_other() {
     let scope = Scope { waiting: 1, forward: true, cancels: 2, updates: 0, ..SMALL };
     occurred(&holds(2, scope), &["PromptInserted", "Settlement::Cancelled", "Settlement::CancelledUnasked"]);
+}
+
+#[test]
+fn wherever_a_prompt_is_inserted_into_running_work_or_into_none_the_rules_are_kept() {
+    let scope = Scope { waiting: 1, forward: true, insert: true, ..SMALL };
+    let report = holds(2, Scope { updates: 0, ..scope });
+    occurred(&report, &["insertion", "insertion into running work", "insertion TooLate", "DropQueued"]);
+    occurred(&report, &["Settlement::Ended", "Settlement::Cancelled", "Settlement::EndedAlthoughCancelled"]);
+    occurred(&holds(2, Scope { permissions: 0, ..scope }), &["insertion into running work", "ToolCallsClosed"]);
+}
+
+#[test]
+fn however_it_ends_what_is_inserted_into_running_work_keeps_the_rules() {
+    let scope = Scope { waiting: 1, forward: true, insert: true, updates: 0, permissions: 0, endings: true, ..SMALL };
+    occurred(&holds(2, scope), &["insertion into running work", "DropQueued", "Settlement::Closed", "TurnForced"]);
+}
+
+#[test]
+fn whenever_a_deadline_is_due_what_is_inserted_keeps_the_rules() {
+    occurred(&holds(2, Scope { prompts: 1, insert: true, timers: true, ..SMALL }), &["insertion", "TurnForced"]);
 }
 
 #[test]

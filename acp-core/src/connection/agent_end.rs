@@ -37,8 +37,10 @@ impl Connection<Agent> {
         if forced {
             self.tell(AgentAction::TurnForced { session, turn });
         }
-        if let Some((next, true)) = next {
-            self.start_turn(TurnKey(next));
+        match next {
+            Some((next, true)) => self.start_turn(TurnKey(next)),
+            Some((next, false)) => self.hand_on(session, TurnKey(next)),
+            None => {}
         }
         self.turns_over(session);
         self.settle_end();
@@ -59,6 +61,15 @@ impl Connection<Agent> {
             },
             TurnEnd::Stop(reason) => self.answer(key, Ok(&own::stopped(reason.as_str()))),
             TurnEnd::Error(error) => self.answer(key, Err(error)),
+        }
+    }
+
+    /// To a backend that queues by itself goes what came behind a cancel: see [`is_cancelling_work`](Self::is_cancelling_work).
+    fn hand_on(&mut self, session: SessionKey, next: TurnKey) {
+        let queued = self.sessions.get(session).map(|known| known.turns.queued().map(TurnKey).collect());
+        let queued: Vec<TurnKey> = queued.unwrap_or_default();
+        for turn in core::iter::once(next).chain(queued) {
+            self.start_turn(turn);
         }
     }
 

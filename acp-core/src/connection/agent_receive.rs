@@ -314,6 +314,7 @@ impl Connection<Agent> {
             false => None,
         };
         let turn = self.next_turn();
+        let behind_cancel = self.is_cancelling_work(session);
         let Some(known) = self.sessions.get_mut(session) else { return Ok(()) };
         let started = known.turns.step(TurnInput::Prompt(turn.0)).map_err(|why| match why {
             TurnReject::Full => ErrorObject::new(code::INTERNAL_ERROR, "too many prompts wait in this session"),
@@ -323,12 +324,13 @@ impl Connection<Agent> {
         })?;
         self.set_duty(key, Duty::Prompt(turn));
         // What waits long must not keep the whole receive buffer alive.
-        let params = if started == TurnOutput::Wait { params.detach() } else { params };
+        let waits = started == TurnOutput::Wait || (started == TurnOutput::Deliver && behind_cancel);
+        let params = if waits { params.detach() } else { params };
         if held.is_some() {
             self.step_work(session, WorkInput::Prompt { turn: turn.0, behind_cancel: false });
         }
         self.turns.insert(turn, Turn { held, ..Turn::new(session, key.0, Some(params)) });
-        if matches!(started, TurnOutput::Start | TurnOutput::Deliver) {
+        if !waits {
             self.start_turn(turn);
         }
         Ok(())
@@ -347,7 +349,7 @@ impl Connection<Agent> {
         self.step_turns(session, TurnInput::Sent(CancelKind::Stop));
         let idle = dropped.is_empty() && running.is_none();
         for turn in dropped.into_iter().map(TurnKey) {
-            if delivered {
+            if delivered && self.turns.get(&turn).is_some_and(|turn| turn.params.is_none()) {
                 self.tell(AgentAction::DropQueued { session, turn });
             }
             self.resolve_calls(turn, cause);

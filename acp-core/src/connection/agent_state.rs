@@ -123,10 +123,21 @@ impl Connection<Agent> {
     /// goes on.
     pub(super) fn asked(&mut self, turn: TurnKey) {
         let Some(of) = self.turns.get(&turn).filter(|turn| turn.cause.is_none() && turn.is_inserted()) else { return };
-        let asks = |id: &u64| self.outgoing.get(*id).is_some_and(|call| matches!(call.purpose, Purpose::Ask(_)));
-        let waits = of.calls.iter().any(asks);
-        let session = of.session;
+        let (session, waits) = (of.session, self.waits(of));
         self.report(session, if waits { Foreground::RequiresAction } else { Foreground::Running }, None);
+    }
+
+    /// One of several turns that were worked on is over. If no other waits for the user, the work goes on.
+    pub(super) fn waits_no_longer(&mut self, session: SessionKey) {
+        if !self.turns.iter().any(|(_, turn)| turn.session == session && self.waits(turn)) {
+            self.report(session, Foreground::Running, None);
+        }
+    }
+
+    /// Whether this turn waits for the user's answer.
+    fn waits(&self, turn: &Turn) -> bool {
+        let asks = |id: &u64| self.outgoing.get(*id).is_some_and(|call| matches!(call.purpose, Purpose::Ask(_)));
+        turn.calls.iter().any(asks)
     }
 
     // ---- updates of the host's ---------------------------------------------------------------------------------

@@ -131,6 +131,12 @@ impl Connection<Agent> {
         Some(Ok(()))
     }
 
+    /// Whether work is being cancelled that has to be reported as over before other work begins (ACP v2, `session/cancel`): a
+    /// backend that queues by itself gets what is prompted meanwhile when it is, since it could begin it at once.
+    pub(super) fn is_cancelling_work(&self, session: SessionKey) -> bool {
+        self.speaks_v2() && self.sessions.get(session).is_some_and(|known| known.turns.is_cancelling())
+    }
+
     // ---- insertion ---------------------------------------------------------------------------------------------
 
     /// A prompt that its host did not insert is inserted when its work shows: when what shows it has room, since a refused
@@ -286,6 +292,9 @@ impl Connection<Agent> {
         };
         if rest {
             self.report(session, Foreground::Idle, Some(&ending));
+        } else {
+            // Perhaps it was only this prompt's work that waited for the user.
+            self.waits_no_longer(session);
         }
         delivery
     }

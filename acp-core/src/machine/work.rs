@@ -9,9 +9,9 @@
 //! ```
 //!
 //! The answer to `session/prompt` says that a prompt was inserted, and nothing more; the work ends for the session as a
-//! whole, by a state (ACP v2, Prompt Lifecycle). So what is over is decided by order: all that was inserted, up to the
-//! first prompt that was not, or that was sent behind a cancel which this state confirms. A prompt that was cancelled
-//! before it was inserted never is. The same machine serves the end that reports and the end that is told.
+//! whole, by a state (ACP v2, Prompt Lifecycle). So what is over then is all that was inserted before, in whatever order,
+//! except for what was sent behind a cancel which this state confirms. A prompt that was cancelled before it was inserted
+//! never is. The same machine serves the end that reports and the end that is told.
 
 use core::convert::Infallible;
 
@@ -143,7 +143,7 @@ impl Work {
         if output != ForegroundOutput::Completed {
             return WorkOutput::Reported(output);
         }
-        let over = self.prompts.iter().take_while(|prompt| prompt.inserted && !prompt.spared);
+        let over = self.prompts.iter().filter(|prompt| prompt.inserted && !prompt.spared);
         let over = over.map(|prompt| prompt.turn).collect();
         self.spare_none();
         WorkOutput::Completed(over)
@@ -261,13 +261,9 @@ mod tests {
                     assert_eq!(output == Out::Reported(ForegroundOutput::Same), state == before.foreground);
                     continue;
                 }
-                let over: &[u64] = match before.prompts.iter().map(|p| p.inserted && !p.spared).collect::<Vec<_>>()[..]
-                {
-                    [true, true] => &[1, 2],
-                    [true] | [true, false] => &[1],
-                    _ => &[],
-                };
-                assert_eq!(output, Out::Completed(SmallVec::from_slice(over)), "{before:?}");
+                let over = before.prompts.iter().filter(|prompt| prompt.inserted && !prompt.spared);
+                let over: Vec<u64> = over.map(|prompt| prompt.turn).collect();
+                assert_eq!(output, Out::Completed(SmallVec::from_vec(over)), "{before:?}");
                 assert_eq!(work.prompts.len(), before.prompts.len(), "their owner ends them");
                 assert!(work.prompts.iter().all(|prompt| !prompt.spared), "the cancel is confirmed");
             }

@@ -1,8 +1,7 @@
-//! Explores the pair in a scope of your choice:
+//! Explores the pair in a scope of your choice; `--help` lists what a scope has.
 //!
 //! ```text
 //! cargo run --release -p acp-tests --bin explore -- --prompts 3 --cancels 2 --permissions 2 --updates 1
-//!     [--version 2] [--sessions 2] [--waiting 1 [--forward]] [--hand-out] [--endings] [--timers] [--says-cancelled] [--failures 1] [--limit STATES] [--mutant forgets|ignores|ends]
 //! cargo run --release -p acp-tests --bin explore -- --gate      all scopes that are explored at every commit
 //! cargo run --release -p acp-tests --bin explore -- --deep      the larger ones
 //! ```
@@ -11,15 +10,32 @@ use std::{process::ExitCode, time::Instant};
 
 use acp_tests::{
     explore::explore,
-    pair::{Mutant, Pair, Scope},
+    pair::{Pair, Scope, args::Asked},
 };
+use clap::Parser;
+
+/// Explores both ends of a connection, the types that ship, in every order of what can happen.
+#[derive(Parser)]
+struct Args {
+    #[command(flatten)]
+    asked: Asked,
+    /// States that are too many
+    #[arg(long, value_name = "N", default_value_t = 20_000_000)]
+    limit: usize,
+    /// All scopes that are explored at every commit
+    #[arg(long)]
+    gate: bool,
+    /// The larger ones
+    #[arg(long)]
+    deep: bool,
+}
 
 /// Half of the time goes into copies of states, made by one thread and dropped by another.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    match run(std::env::args().skip(1)) {
+    match run(&Args::parse()) {
         Ok(report) => {
             println!("{report}");
             ExitCode::SUCCESS
@@ -34,7 +50,7 @@ fn main() -> ExitCode {
 const ONE: Scope = Scope { cancels: 2, ..Scope::SMALL };
 
 /// What is explored at every commit: all that is in the model, in two and three dimensions at a time.
-const GATE: [Scope; 9] = [
+const GATE: [Scope; 10] = [
     Scope { sessions: 2, ..ONE },
     Scope { sessions: 2, cancels: 1, updates: 0, endings: true, ..ONE },
     Scope { sessions: 2, cancels: 1, timers: true, ..ONE },
@@ -44,6 +60,7 @@ const GATE: [Scope; 9] = [
     Scope { endings: true, timers: true, cancels: 1, says_cancelled: true, ..ONE },
     Scope { waiting: 1, forward: true, ..ONE },
     Scope { failures: 1, ..ONE },
+    Scope { cancels: 1, slow: true, ..ONE },
 ];
 
 /// States that have to be explored at every commit.
@@ -76,42 +93,15 @@ fn all(scopes: impl IntoIterator<Item = (u16, Scope)>, enough: usize) -> Result<
     if states < enough { Err(format!("{sum}: fewer than {enough}")) } else { Ok(sum) }
 }
 
-fn run(mut args: impl Iterator<Item = String>) -> Result<String, String> {
-    let mut scope = Scope { permissions: 2, ..ONE };
-    let (mut mutant, mut limit, mut version) = (None, 20_000_000, 1);
-    while let Some(flag) = args.next() {
-        let mut value = || args.next().ok_or_else(|| format!("{flag} needs a value"));
-        let number = |text: String| text.parse::<usize>().map_err(|why| format!("{text}: {why}"));
-        match flag.as_str() {
-            "--gate" => return all(GATE.map(|scope| (1, scope)), ENOUGH),
-            "--deep" => return all(DEEP, 10 * ENOUGH),
-            "--sessions" => scope.sessions = number(value()?)?,
-            "--prompts" => scope.prompts = number(value()?)?,
-            "--waiting" => scope.waiting = number(value()?)?,
-            "--cancels" => scope.cancels = number(value()?)?,
-            "--permissions" => scope.permissions = number(value()?)?,
-            "--failures" => scope.failures = number(value()?)?,
-            "--updates" => scope.updates = number(value()?)?,
-            "--limit" => limit = number(value()?)?,
-            "--version" => version = if value()? == "2" { 2 } else { 1 },
-            "--forward" => scope.forward = true,
-            "--hand-out" => scope.hand_out = true,
-            "--timers" => scope.timers = true,
-            "--endings" => scope.endings = true,
-            "--says-cancelled" => scope.says_cancelled = true,
-            "--mutant" => {
-                mutant = Some(match value()?.as_str() {
-                    "forgets" => Mutant::ForgetsPermissions,
-                    "ignores" => Mutant::IgnoresCancel,
-                    "ends" => Mutant::EndsAlthoughCancelled,
-                    other => return Err(format!("no mutant {other}: forgets, ignores or ends")),
-                });
-            }
-            other => return Err(format!("no flag {other}: see the top of tests/src/bin/explore.rs")),
-        }
+fn run(args: &Args) -> Result<String, String> {
+    if args.gate {
+        return all(GATE.map(|scope| (1, scope)), ENOUGH);
+    }
+    if args.deep {
+        return all(DEEP, 10 * ENOUGH);
     }
     let started = Instant::now();
-    let report = explore(&Pair::in_version(version, scope, mutant), limit).map_err(|found| found.to_string())?;
+    let report = explore(&args.asked.pair(), args.limit).map_err(|found| found.to_string())?;
     let seconds = started.elapsed().as_secs_f64();
-    Ok(format!("{scope:?}\n{report:#?}\n{seconds:.1} s"))
+    Ok(format!("{:?}\n{report:#?}\n{seconds:.1} s", args.asked.scope()))
 }

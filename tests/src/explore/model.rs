@@ -7,11 +7,11 @@ use core::{
 use std::collections::BTreeSet;
 
 /// What is explored.
-pub trait Model {
+pub trait Model: Sync {
     /// Where it can be: what hashes alike has the same future.
-    type State: Hash;
+    type State: Hash + Send;
     /// What can happen next.
-    type Choice: Clone + Debug + Display;
+    type Choice: Clone + Debug + Display + Send + Sync;
 
     /// Where it begins.
     fn initial(&self) -> Self::State;

@@ -32,6 +32,11 @@ pub struct Scope {
     pub says_cancelled: bool,
     /// Frames that are lost on their way, which the end that handed them out is told.
     pub failures: usize,
+    /// Version 2: whether the agent's host may give a prompt its place whenever it likes; then those that wait at the agent
+    /// are in its hands, too, and it may put them into the running work.
+    pub insert: bool,
+    /// Whether hosts are slow: then it is a step of its own to take an action, and a host acts on what it knows by then.
+    pub slow: bool,
 }
 
 impl Scope {
@@ -49,6 +54,8 @@ impl Scope {
         timers: false,
         says_cancelled: false,
         failures: 0,
+        insert: false,
+        slow: false,
     };
 
     /// Whether a connection may come to its end.
@@ -95,6 +102,8 @@ pub enum Choice {
     Deliver(Side),
     /// The next frame of this end is handed out.
     HandOut(Side),
+    /// The host at this end takes the next action.
+    Take(Side),
     /// The transport gives up this frame of this end, which is under way: the oldest is 0.
     Fail(Side, usize),
     /// The client's host prompts in this session.
@@ -107,6 +116,8 @@ pub enum Choice {
     Ask(usize),
     /// The agent's host reports a tool call in this turn.
     Update(usize),
+    /// Version 2: the agent's host gives the prompt of this turn its place.
+    Insert(usize),
     /// The agent's host ends this turn.
     EndTurn(usize, End),
     /// The host at this end closes.
@@ -130,6 +141,7 @@ impl Display for Choice {
         match self {
             Self::Deliver(side) => write!(f, "the {side} receives"),
             Self::HandOut(side) => write!(f, "the {side} hands out its next frame"),
+            Self::Take(side) => write!(f, "the {side}'s host takes its next action"),
             Self::Fail(side, place) => write!(f, "frame {place} of the {side} cannot be delivered"),
             Self::Prompt(1) => write!(f, "the client prompts"),
             Self::Prompt(session) => write!(f, "the client prompts in session {session}"),
@@ -138,6 +150,7 @@ impl Display for Choice {
             Self::Decide(ask, false) => write!(f, "the client dismisses permission {ask}"),
             Self::Ask(turn) => write!(f, "the agent asks for a permission in turn {turn}"),
             Self::Update(turn) => write!(f, "the agent reports a tool call in turn {turn}"),
+            Self::Insert(turn) => write!(f, "the agent's host inserts the prompt of turn {turn}"),
             Self::EndTurn(turn, end) => write!(f, "the agent's host ends turn {turn} ({end:?})"),
             Self::Close(side) => write!(f, "the {side}'s host closes"),
             Self::Eof(side) => write!(f, "the stream to the {side} ends"),

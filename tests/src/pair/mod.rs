@@ -1,20 +1,23 @@
 //! Both ends of a connection, the types that ship, with a host at each and two pipes of frames between them.
 //!
-//! Each host takes its actions at once. What is left open, and so explored, is the order of everything else: which frame
-//! arrives when, what either host does when, and, if asked for, when a frame is handed out and how it all ends.
+//! What is left open, and so explored, is the order of everything: which frame arrives when, what either host does when,
+//! and, if asked for, when a host takes an action, when a frame is handed out, and how it all ends. Unless it is asked
+//! for, hosts take their actions at once, and frames go out at once.
 
+pub mod args;
 mod choice;
 mod content;
 mod endings;
 mod ends;
 pub mod proof;
+mod show;
 mod sight;
 mod watch;
 
 use core::hash::{Hash, Hasher};
 use std::collections::VecDeque;
 
-use acp_core::{CancelKind, Overlap, Payload, ticket::FrameId};
+use acp_core::{CancelKind, Config, Overlap, Payload, ticket::FrameId};
 use bytes::Bytes;
 
 use self::{
@@ -91,14 +94,27 @@ impl Pair {
 
     /// Hosts take what they are told; frames go out, if that is no step of its own.
     fn settle(&self, world: &mut World) -> Result<(), Broken> {
-        world.client.drain(&mut world.watch, &mut world.seen)?;
-        world.agent.drain(&mut world.watch, &mut world.seen)?;
+        self.tell(world)?;
         if !self.scope.hand_out {
             while self.hand_out(world, Side::Client)? || self.hand_out(world, Side::Agent)? {}
         }
         // Handing out the last frame may be the end.
-        world.client.drain(&mut world.watch, &mut world.seen)?;
-        world.agent.drain(&mut world.watch, &mut world.seen)
+        self.tell(world)
+    }
+
+    /// Hosts take their actions, unless they are slow.
+    fn tell(&self, world: &mut World) -> Result<(), Broken> {
+        let World { client, agent, watch, seen, .. } = world;
+        client.note_over(watch);
+        agent.note_forced(watch);
+        if !self.scope.slow {
+            client.drain(watch, seen)?;
+            return agent.drain(watch, seen);
+        }
+        if !client.end.looks() {
+            client.taken(watch)?;
+        }
+        if agent.end.looks() { Ok(()) } else { watch.aborts_resolved() }
     }
 
     /// The next frame of this end goes into its pipe. Whether there was one.
@@ -172,6 +188,7 @@ impl World {
             && self.to_agent.frames.is_empty()
             && client.end.conn.queued_bytes() == 0
             && agent.end.conn.queued_bytes() == 0
+            && !(client.end.waits || agent.end.waits)
     }
 
     /// The lines under way to this end, the oldest first.
@@ -202,7 +219,12 @@ impl Model for Pair {
             Scope { waiting, forward: true, .. } => Overlap::Forward(waiting),
             Scope { waiting, .. } => Overlap::Queue(waiting),
         };
-        let (client, agent) = ends::open(overlap, self.scope.sessions, self.version);
+        // One that takes prompts one after the other is what every other scope is about.
+        let at_agent = match self.scope {
+            Scope { insert: true, forward: true, waiting, .. } => Overlap::Forward(waiting),
+            _ => Config::agent().overlap,
+        };
+        let (client, agent) = ends::open([overlap, at_agent], self.scope.sessions, self.version);
         let (to_client, to_agent) = (Pipe::default(), Pipe::default());
         let watch = Watch { second: self.version == 2, ..Watch::default() };
         Box::new(World {
@@ -247,6 +269,8 @@ impl Model for Pair {
         if !world.to_client.frames.is_empty() && client.end.conn.wants_input() {
             choices.push(Choice::Deliver(Side::Client));
         }
+        let waiting = [(Side::Client, client.end.waits), (Side::Agent, agent.end.waits)];
+        choices.extend(waiting.into_iter().filter(|(_, waits)| *waits).map(|(side, _)| Choice::Take(side)));
         if scope.hand_out && client.end.conn.queued_bytes() > 0 {
             choices.push(Choice::HandOut(Side::Client));
         }
@@ -280,6 +304,9 @@ impl Model for Pair {
             if !agent.end.closed && world.updates < scope.updates {
                 choices.push(Choice::Update(turn));
             }
+            if scope.insert {
+                choices.push(Choice::Insert(turn));
+            }
             choices.extend([End::Turn, End::Error].map(|end| Choice::EndTurn(turn, end)));
             if scope.says_cancelled {
                 choices.push(Choice::EndTurn(turn, End::Cancelled));
@@ -297,6 +324,8 @@ impl Model for Pair {
         match *choice {
             Choice::Deliver(side) => self.deliver(world, side)?,
             Choice::HandOut(side) => drop(self.hand_out(world, side)?),
+            Choice::Take(Side::Client) => drop(client.take(watch, seen)?),
+            Choice::Take(Side::Agent) => drop(agent.take(watch, seen)?),
             Choice::Fail(side, place) => {
                 world.failures += 1;
                 self.fail(world, side, place)?;
@@ -312,6 +341,7 @@ impl Model for Pair {
                 *updates += 1;
                 agent.update(turn, &self.updates[turn - 1], watch)?;
             }
+            Choice::Insert(turn) => agent.insert(turn, watch, seen)?,
             Choice::EndTurn(turn, end) => agent.end_turn(turn, end, watch, seen)?,
             Choice::Expire(Side::Agent) if self.expire(world) => {}
             Choice::Close(side) | Choice::Eof(side) | Choice::Lost(side) | Choice::Expire(side) => {

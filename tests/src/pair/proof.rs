@@ -23,6 +23,36 @@ pub const SETTLED: [&str; 13] = [
     "Cancellation::Moot",
 ];
 
+/// All that may occur in any scope, in either version; `explore` finds which of it does.
+pub const OUTCOMES: [&str; 26] = [
+    "AbortTurn",
+    "AbortTurn again",
+    "CancelUndelivered",
+    "Cancellation::AlreadyRequested",
+    "Cancellation::Moot",
+    "Cancellation::Requested",
+    "Delivery::AsCancelled",
+    "Delivery::AsWithdrawn",
+    "Delivery::TooLate",
+    "DropQueued",
+    "IdleCancel",
+    "PermissionRevoked",
+    "PromptInserted",
+    "Settlement::Cancelled",
+    "Settlement::CancelledUnasked",
+    "Settlement::Closed",
+    "Settlement::Ended",
+    "Settlement::EndedAlthoughCancelled",
+    "Settlement::Failed",
+    "ToolCallsClosed",
+    "ToolCallsLeftOpen",
+    "TurnForced",
+    "a permission crossed the cancel",
+    "insertion",
+    "insertion TooLate",
+    "insertion into running work",
+];
+
 /// Explores this scope in this version of the protocol.
 ///
 /// # Panics
@@ -34,6 +64,8 @@ pub fn holds(version: u16, scope: Scope) -> Report {
         Ok(report) => report,
         Err(found) => panic!("{scope:?}\n{found}"),
     };
+    let unnamed = report.outcomes.iter().find(|outcome| !OUTCOMES.contains(outcome));
+    assert_eq!(unnamed, None, "it occurred, and is not in the list");
     println!("{scope:?}: {} states, {} edges, at most {} steps", report.states, report.edges, report.depth);
     report
 }

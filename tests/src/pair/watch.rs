@@ -1,16 +1,19 @@
 //! The judge: it sees both wires and both hosts, knows nothing of the code in between, and says what is broken.
 
+mod ask;
 mod lost;
 pub mod rule;
+mod words;
 mod work;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use acp_core::{CancelKind, Delivery, Outcome, Settlement, wire::StopReason};
+use acp_core::{CancelKind, Delivery, Settlement, wire::StopReason};
 
+use self::ask::Ask;
 use super::{
     End, Side,
-    sight::{Says, Sight, result},
+    sight::{Says, Sight},
 };
 use crate::explore::Broken;
 
@@ -46,29 +49,19 @@ pub(super) struct Turn {
     aborted: bool,
     /// What the agent's host said, while that still counted.
     said: Option<End>,
+    /// It ended at the agent, and not by its host: it waited there, or was not ended in time.
+    forced: bool,
+    /// Version 2: a cancel was there while its work was not reported as over, whatever its host had said.
+    cut: bool,
     /// Its tool call waits for its last word.
     call_open: bool,
     pub(super) answered: Option<Says>,
-    /// The client's host was told of its end.
+    /// It is over at the client's end.
+    pub(super) over: bool,
+    /// The client's host was told of that.
     pub(super) told: bool,
     /// Namely that it failed.
     failed: bool,
-}
-
-/// All that is known about one permission request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Ask {
-    pub(super) turn: usize,
-    pub(super) id: Option<u64>,
-    /// The client has it.
-    received: bool,
-    /// It cannot be delivered.
-    undelivered: bool,
-    /// What the client's host chose, if it did.
-    chosen: Option<Says>,
-    pub(super) answered: Option<Says>,
-    /// The agent's host has the outcome.
-    pub(super) resolved: bool,
 }
 
 /// What is known. Numbers of turns and of permission requests begin at 1.
@@ -82,6 +75,19 @@ pub(super) struct Watch {
     pub(super) second: bool,
     /// Version 2: the sessions in which work was reported.
     pub(super) busy: BTreeSet<usize>,
+    /// Version 2: how the work of a session ended, if it was not cancelled, until that is told.
+    pub(super) due: BTreeMap<usize, VecDeque<End>>,
+}
+
+impl End {
+    /// What follows on the wire, if nobody cancelled.
+    const fn as_said(self) -> Says {
+        match self {
+            Self::Turn => Says::Ended,
+            Self::Error => Says::Failed,
+            Self::Cancelled => Says::Withdrawn,
+        }
+    }
 }
 
 pub(super) fn hold(holds: bool, rule: &'static str, how: impl FnOnce() -> String) -> Result<(), Broken> {
@@ -91,10 +97,6 @@ pub(super) fn hold(holds: bool, rule: &'static str, how: impl FnOnce() -> String
 impl Watch {
     pub(super) fn turn(&mut self, turn: usize) -> &mut Turn {
         self.turns.get_mut(turn.wrapping_sub(1)).expect("the hosts number their turns")
-    }
-
-    pub(super) fn ask(&mut self, ask: usize) -> &mut Ask {
-        self.asks.get_mut(ask.wrapping_sub(1)).expect("the hosts number their permission requests")
     }
 
     /// The client's host prompts.
@@ -109,17 +111,12 @@ impl Watch {
         turn.kinds[usize::from(kind == CancelKind::Steer)] = true;
     }
 
-    /// The agent's host asks in this turn.
-    pub(super) fn asks_in(&mut self, turn: usize) {
-        self.asks.push(Ask { turn, ..Ask::default() });
-    }
-
     // ---- the wire ----------------------------------------------------------------------------------------------
 
     /// A frame is on the wire. For a cancel, the number of the turn it is about.
     pub(super) fn sent(&mut self, by: Side, sight: Sight) -> Result<usize, Broken> {
         let running = match sight {
-            Sight::Cancel { session } => self.turns.iter().position(|turn| turn.session == session && !turn.told),
+            Sight::Cancel { session } => self.turns.iter().position(|turn| turn.session == session && !turn.over),
             _ => None,
         };
         self.judge_sent(by, sight).map(|()| running.map_or(0, |index| index + 1))
@@ -132,7 +129,7 @@ impl Watch {
                 hold(again.is_none(), rule::ONE_ANSWER, || format!("the prompt of turn {turn} was sent again"))
             }
             (Side::Client, Sight::Cancel { session }) => {
-                let here = |turn: &&mut Turn| turn.session == session && !turn.told;
+                let here = |turn: &&mut Turn| turn.session == session && !turn.over;
                 for turn in self.turns.iter_mut().filter(here).filter(|turn| turn.id.is_some()) {
                     turn.covered = true;
                 }
@@ -171,29 +168,6 @@ impl Watch {
         }
     }
 
-    fn permission_answered(&mut self, id: u64, says: Says) -> Result<(), Broken> {
-        let found = self.asks.iter_mut().enumerate().find(|(_, ask)| ask.id == Some(id));
-        let Some((index, ask)) = found else {
-            return hold(false, rule::ONE_ANSWER, || format!("{id} is no request of the agent's, and was answered"));
-        };
-        let session = self.turns.get(ask.turn - 1).map_or(0, |turn| turn.session);
-        let here = |turn: &&Turn| turn.session == session;
-        let cancelling = self.turns.iter().filter(here).find(|turn| !turn.told).is_some_and(|turn| turn.cancels > 0);
-        // A cancel that was not handed out before its turn was over never is.
-        let mut here = self.turns.iter().filter(here);
-        let void = self.client_ends || here.any(|turn| turn.cancel_sent || turn.asked && turn.told);
-        let (number, again, chosen) = (index + 1, ask.answered.replace(says), ask.chosen);
-        hold(again.is_none(), rule::ONE_ANSWER, || format!("permission {number} was answered again"))?;
-        let as_chosen = says == chosen.unwrap_or(Says::Dismissed);
-        hold(as_chosen, rule::DECIDED, || format!("permission {number}: {chosen:?} was chosen, and {says:?} sent"))?;
-        hold(chosen.is_some() || void, rule::DECIDED, || {
-            format!("permission {number} was answered {says:?}, nobody chose so, and no cancel went before")
-        })?;
-        hold(!cancelling || says == Says::Dismissed, rule::NO_DIALOG, || {
-            format!("permission {number} was answered {says:?} behind a cancel")
-        })
-    }
-
     fn prompt_answered(&mut self, id: u64, says: Says) -> Result<(), Broken> {
         let found = self.turns.iter_mut().enumerate().find(|(_, turn)| turn.id == Some(id));
         let Some((index, turn)) = found else {
@@ -202,8 +176,8 @@ impl Watch {
         let number = index + 1;
         let again = turn.answered.replace(says);
         let Turn { reached, said, call_open, inserted, .. } = *turn;
-        let cancelled = if self.second && !inserted { Says::Withdrawn } else { Says::Cancelled };
-        hold(again.is_none(), rule::ONE_ANSWER, || format!("turn {number} was answered again"))?;
+        let cancelled = if self.second { Says::Withdrawn } else { Says::Cancelled };
+        hold(again.is_none() && !inserted, rule::ONE_ANSWER, || format!("turn {number} was answered again"))?;
         if reached {
             return hold(says == cancelled, rule::CANCELLED, || {
                 format!("turn {number} was cancelled before it ended, and was answered {says:?}")
@@ -211,13 +185,7 @@ impl Watch {
             .and_then(|()| hold(!call_open, rule::LAST_WORD, || format!("turn {number} was cancelled without it")));
         }
         hold(says != Says::Cancelled, rule::NEVER_UNASKED, || format!("turn {number} was answered {says:?}"))?;
-        let expected = match said {
-            Some(End::Turn) => Some(Says::Ended),
-            Some(End::Error) => Some(Says::Failed),
-            Some(End::Cancelled) => Some(Says::Withdrawn),
-            None => None,
-        };
-        hold(Some(says) == expected, rule::ITS_OWN_TURN, || {
+        hold(Some(says) == said.map(End::as_said), rule::ITS_OWN_TURN, || {
             format!("the host of turn {number} said {said:?}, and it was answered {says:?}")
         })?;
         hold(says == Says::Ended || !call_open, rule::LAST_WORD, || format!("turn {number} failed without it"))
@@ -251,6 +219,10 @@ impl Watch {
     /// the end of the connection.
     pub(super) fn cancel_reaches(&mut self, session: Option<usize>) {
         let here = |turn: &Turn| session.is_none_or(|session| turn.session == session);
+        let second = self.second;
+        for turn in self.turns.iter_mut().filter(|turn| here(turn) && turn.received && turn.answered.is_none()) {
+            turn.cut = second;
+        }
         for turn in self.turns.iter_mut().filter(|turn| here(turn) && turn.received && turn.said.is_none()) {
             turn.reached = true;
         }
@@ -260,13 +232,7 @@ impl Watch {
 
     /// Whether the client cancelled the turn that runs in this session, and waits for its end.
     pub(super) fn cancelling(&self, session: usize) -> bool {
-        self.turns.iter().find(|turn| turn.session == session && !turn.told).is_some_and(|turn| turn.asked)
-    }
-
-    /// The session of a permission request.
-    pub(super) fn session_of(&self, ask: usize) -> usize {
-        let turn = self.asks.get(ask.wrapping_sub(1)).and_then(|ask| self.turns.get(ask.turn.wrapping_sub(1)));
-        turn.map_or(0, |turn| turn.session)
+        self.turns.iter().find(|turn| turn.session == session && !turn.over).is_some_and(|turn| turn.asked)
     }
 
     /// The agent's host ends a turn, and is told what becomes of that.
@@ -289,6 +255,12 @@ impl Watch {
         hold(reached, rule::NEVER_UNASKED, || format!("turn {number} was forced, and nobody cancelled it"))
     }
 
+    /// Whether a turn lives at the agent's end.
+    pub(super) fn note_forced(&mut self, number: usize, lives: bool) {
+        let turn = self.turn(number);
+        turn.forced = !lives && turn.said.is_none();
+    }
+
     /// The agent's host is told to stop.
     pub(super) fn aborted(&mut self, number: usize, again: bool) -> Result<(), Broken> {
         let turn = self.turn(number);
@@ -305,28 +277,6 @@ impl Watch {
         hold(waiting.is_none(), rule::RESOLVED_ONCE, || {
             format!("permission {waiting:?} outlives the abort of its turn")
         })
-    }
-
-    /// The client's host decides a permission request.
-    pub(super) fn chosen(&mut self, number: usize, says: Says, delivery: Delivery) -> Result<(), Broken> {
-        self.ask(number).chosen = Some(says);
-        hold(delivery == Delivery::Queued, rule::DECIDED, || format!("permission {number} is open, yet {delivery:?}"))
-    }
-
-    /// The agent's host has the outcome of a permission request.
-    pub(super) fn resolved(&mut self, number: usize, outcome: &Outcome, closing: bool) -> Result<(), Broken> {
-        let ask = self.ask(number);
-        let again = core::mem::replace(&mut ask.resolved, true);
-        let Ask { answered, turn, undelivered, .. } = *ask;
-        hold(!again, rule::RESOLVED_ONCE, || format!("permission {number} was resolved again: {outcome:?}"))?;
-        let fits = match outcome {
-            Outcome::Result(value) => value.get().is_ok_and(|value| Some(result(&value)) == answered),
-            Outcome::Cancelled(_) => self.turn(turn).reached,
-            Outcome::Undelivered => undelivered,
-            Outcome::Closed => closing,
-            _ => false,
-        };
-        hold(fits, rule::RESOLVED_ONCE, || format!("permission {number} was resolved as {outcome:?}"))
     }
 
     /// The client's host is told of the end of a turn. Answers by what name that goes.

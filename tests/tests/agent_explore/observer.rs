@@ -7,82 +7,64 @@ use acp_core::{Cause, CommandError, Delivery, Overlap, RequestKey};
 use acp_tests::{agent::AgentBench, words::frame_in_words};
 use serde_json::Value;
 
-use super::Event;
-
-/// What may occur, by name; and nothing else does.
-const OUTCOMES: [&str; 31] = [
-    "end_turn",
-    "cancelled",
-    "-32600",
-    "-32603",
-    "-32002",
-    "a prompt to a closed session",
-    "asked",
-    "asked after the cancel",
-    "update Queued",
-    "update TooLate",
-    "end Queued",
-    "end AsCancelled",
-    "end TooLate",
-    "DropQueued",
-    "AbortTurn Session",
-    "AbortTurn Session again",
-    "AbortTurn Request",
-    "AbortTurn Request again",
-    "AbortTurn CloseSession",
-    "AbortTurn CloseSession again",
-    "AbortTurn Closing",
-    "AbortTurn Closing again",
-    "TurnForced",
-    "IdleCancel",
-    "CloseSession",
-    "Resolved Result",
-    "Resolved TimedOut",
-    "Resolved Closed",
-    "Resolved Cancelled(Session)",
-    "Resolved Cancelled(Request)",
-    "Resolved Cancelled(CloseSession)",
-];
+use crate::{outcomes::OUTCOMES, work::Work, world::Event};
 
 /// A prompt, as the client and the host see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Prompt {
-    id: u64,
+pub(crate) struct Prompt {
+    /// Of what nobody prompted, a number that no request has.
+    pub(crate) id: u64,
     /// Received while another was open, so that it may have to wait.
     crossed: bool,
-    told: bool,
+    pub(crate) told: bool,
     aborted: bool,
     dropped: bool,
     /// Somebody cancelled it after it was received and before it was over.
-    cancelled: bool,
+    pub(crate) cancelled: bool,
     /// What the host said.
-    said: Option<&'static str>,
+    pub(crate) said: Option<&'static str>,
     forced: bool,
     /// It is over, whether or not its answer has been written.
-    over: bool,
-    answer: Option<String>,
+    pub(crate) over: bool,
+    pub(crate) answer: Option<String>,
+    /// Version 2: it has its place, written or not.
+    pub(crate) inserted: bool,
+    /// Version 2: its work is that of the session, and was not told as over.
+    pub(crate) works: bool,
+    /// Version 2: the user's message was told.
+    pub(crate) echoed: bool,
+}
+
+impl Prompt {
+    /// One that the host is told of, and that has its place, with nobody to answer.
+    pub(crate) fn of_nobody() -> Self {
+        let answer = Some("to nobody".to_owned());
+        Self { id: u64::MAX, told: true, inserted: true, works: true, answer, ..Self::default() }
+    }
 }
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Observer {
+    pub(crate) work: Option<Work>,
     forwards: bool,
     refuses: bool,
     /// In the order in which they were received; a turn is its place, from 1.
-    prompts: Vec<Prompt>,
+    pub(crate) prompts: Vec<Prompt>,
     /// Our requests: the turn, whether it was seen on the wire, what became of it.
-    requests: BTreeMap<u64, (u64, bool, Option<String>)>,
-    close: Option<bool>,
-    ended: bool,
-    closed: bool,
+    pub(crate) requests: BTreeMap<u64, (u64, bool, Option<String>)>,
+    pub(crate) close: Option<bool>,
+    pub(crate) ended: bool,
+    pub(crate) closed: bool,
     /// The client did not read until the time for that had passed.
     unread: bool,
     seen: Vec<&'static str>,
 }
 
 impl Observer {
-    pub(crate) fn new(overlap: Overlap) -> Self {
+    pub(crate) fn new(version: u16, overlap: Overlap) -> Self {
         Self {
+            work: (version == 2).then(Work::default),
             forwards: matches!(overlap, Overlap::Forward(_)),
             refuses: overlap == Overlap::Refuse,
             prompts: Vec::new(),
@@ -102,7 +84,7 @@ impl Observer {
 
     /// What decides about what may follow, which the names of what was seen do not.
     pub(crate) fn state(&self) -> impl Hash {
-        (self.prompts.clone(), self.requests.clone(), self.close, self.ended, self.closed)
+        (self.prompts.clone(), self.requests.clone(), self.close, self.ended, self.closed, self.work.clone())
     }
 
     /// Whether what the client sends still arrives.
@@ -120,11 +102,11 @@ impl Observer {
         self.requests.iter().find(|(_, (_, written, _))| *written).map(|(id, _)| *id)
     }
 
-    fn prompt(&mut self, turn: u64) -> &mut Prompt {
+    pub(crate) fn prompt(&mut self, turn: u64) -> &mut Prompt {
         self.prompts.get_mut(usize::try_from(turn).expect("small") - 1).expect("a turn that was received")
     }
 
-    fn see(&mut self, what: impl AsRef<str>) {
+    pub(crate) fn see(&mut self, what: impl AsRef<str>) {
         let what = what.as_ref();
         let known = OUTCOMES.iter().find(|outcome| **outcome == what);
         let known = known.unwrap_or_else(|| panic!("nobody expects {what:?}"));
@@ -146,7 +128,9 @@ impl Observer {
             _ => false,
         };
         for prompt in self.prompts.iter_mut().filter(|prompt| !prompt.over) {
-            prompt.cancelled |= cancel_all || (open && event == Event::CancelRequest(prompt.id));
+            // In version 2 the request of what has its place is answered: there is nothing to cancel.
+            let request = open && event == Event::CancelRequest(prompt.id) && !prompt.inserted;
+            prompt.cancelled |= cancel_all || request;
         }
         match event {
             Event::Prompt(id) if open => {
@@ -170,6 +154,9 @@ impl Observer {
         match sent {
             Ok(request) => {
                 let void = self.prompt(turn).cancelled;
+                if self.shows_work(turn) {
+                    self.inserted(turn);
+                }
                 self.requests.insert(request.number(), (turn, false, None));
                 self.see(if void { "asked after the cancel" } else { "asked" });
             }
@@ -180,8 +167,11 @@ impl Observer {
     }
 
     pub(crate) fn reports(&mut self, turn: u64, delivery: Delivery) {
-        let over = self.prompt(turn).over;
+        let over = self.prompt(turn).over || !self.shows_work(turn);
         assert_eq!(delivery == Delivery::TooLate, over, "an update of t{turn}: {delivery:?}");
+        if !over {
+            self.inserted(turn);
+        }
         self.see(format!("update {delivery:?}"));
     }
 
@@ -196,6 +186,7 @@ impl Observer {
         if !prompt.over {
             prompt.said = Some(said);
             prompt.over = true;
+            self.work_ended(turn);
         }
         self.see(format!("end {delivery:?}"));
     }
@@ -214,6 +205,7 @@ impl Observer {
                     prompt.told = true;
                     let alone = self.prompts.iter().filter(|prompt| prompt.told && !prompt.over).count() == 1;
                     assert!(alone || self.forwards, "{action}, and another runs");
+                    self.begins_behind_no_cancel(number(turn));
                 }
                 ["DropQueued", turn] => {
                     let earlier = told[..at].iter().any(|earlier| earlier.starts_with("AbortTurn"));
@@ -280,6 +272,9 @@ impl Observer {
 
     pub(crate) fn wire(&mut self, event: Event, frames: &[Value]) {
         for frame in frames {
+            if self.work.is_some() && self.told_of_work(frame) {
+                continue;
+            }
             let words = frame_in_words(frame);
             if words == "9: ok" || words == "9: -32800" {
                 assert!(self.close.is_some(), "a close is answered that was not asked");
@@ -310,8 +305,10 @@ impl Observer {
         };
         assert_eq!(prompt.answer, None, "{words}: answered twice");
         assert!(prompt.over, "{words}: nobody ended it");
+        assert!(!prompt.inserted, "{words}: it has its place");
+        let cancelled = if self.work.is_some() { "-32800" } else { "cancelled" };
         let expected = match (prompt.cancelled, prompt.said) {
-            (true, _) => "cancelled",
+            (true, _) => cancelled,
             (false, Some(said)) => said,
             (false, None) => panic!("{words}: nobody said so"),
         };
@@ -331,6 +328,7 @@ impl Observer {
                 assert_eq!(conn.is_live(*turn), !prompt.over && !self.closed, "t{}", at + 1);
             }
         }
+        self.work_is_told(bench);
         match conn.poll_timeout().map(|deadline| deadline.cause) {
             None => {
                 let forced = self.prompts.iter().any(|prompt| prompt.aborted && !prompt.over);
@@ -363,6 +361,7 @@ impl Observer {
         assert!(self.closed, "it never ends");
         for prompt in &self.prompts {
             assert!(prompt.answer.is_some() || self.unread, "{prompt:?} was never answered");
+            assert!(!prompt.works || self.unread, "the work of {prompt:?} was never over");
         }
         for (id, (_, _, outcome)) in &self.requests {
             assert!(outcome.is_some(), "r{id} was never resolved");

@@ -237,6 +237,34 @@ fn a_backend_that_queues_drops_what_waits_there_inserted_or_not() {
 }
 
 #[test]
+fn a_backend_that_queues_gets_what_came_behind_a_cancel_when_that_is_confirmed() {
+    let mut bench = agent_in(agent_config(|config| config.overlap = Overlap::Forward(8)), &["s1"]);
+    prompt(&mut bench, 3, "Hello.", None);
+    bench.told();
+    insert(&mut bench, 1);
+    bench.cancel("s1");
+    for id in [4, 5] {
+        prompt(&mut bench, id, "After it.", None);
+    }
+    assert_eq!(bench.told(), ["AbortTurn t1 Session"], "it could begin them at once");
+    said(&mut bench);
+    bench.end(1, StopReason::EndTurn);
+    assert_eq!(said(&mut bench), ["s1 idle cancelled"]);
+    assert_eq!(bench.told(), ["Prompt t2", "Prompt t3"]);
+    // A second cancel drops nothing at the backend that was never there.
+    bench.cancel("s1");
+    assert_eq!(bench.told(), ["DropQueued t3", "AbortTurn t2 Session"]);
+    prompt(&mut bench, 6, "After that.", None);
+    prompt(&mut bench, 7, "After that.", None);
+    bench.cancel("s1");
+    assert_eq!(bench.told(), ["AbortTurn t2 Session again"]);
+    assert_eq!(said(&mut bench), ["5: -32800", "6: -32800", "7: -32800"]);
+    bench.end(2, StopReason::EndTurn);
+    assert_eq!(said(&mut bench), ["4: -32800"]);
+    agent_is_at_rest(&bench.conn);
+}
+
+#[test]
 fn work_that_was_reported_is_reported_as_over_even_if_it_was_that_of_a_prompt_that_waited() {
     let mut bench = agent_in(agent_config(|config| config.overlap = Overlap::Forward(8)), &["s1"]);
     for id in [3, 4] {

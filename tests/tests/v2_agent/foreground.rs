@@ -1,6 +1,6 @@
 //! What a session is reported to be at: by its work, apart from any prompt.
 
-use acp_core::{CommandError, Delivery, Misuse, machine::Foreground, wire::StopReason};
+use acp_core::{CommandError, Delivery, Misuse, Overlap, machine::Foreground, wire::StopReason};
 use acp_tests::{
     agent::AgentBench,
     bench::payload,
@@ -49,6 +49,30 @@ fn work_that_waits_for_the_user_is_reported_so_until_the_last_answer() {
     bench.end(1, StopReason::EndTurn);
     assert_eq!(said(&mut bench), ["ask 3 session/request_permission", "s1 requires_action", "s1 idle end_turn"]);
     assert_eq!(bench.conn.foreground(session), Foreground::Idle);
+}
+
+#[test]
+fn work_goes_on_when_the_prompt_that_waited_for_the_user_is_over_and_another_is_not() {
+    let mut bench = agent_in(agent_config(|config| config.overlap = Overlap::Forward(8)), &["s1"]);
+    for id in [3, 4, 5] {
+        prompt(&mut bench, id, "Hello.", None);
+    }
+    bench.told();
+    for turn in [1, 2] {
+        let turn = bench.turn(turn);
+        ask(&mut bench, turn);
+    }
+    let third = bench.turn(3);
+    assert_eq!(bench.conn.insert_prompt(third, "m3", bench.now), Ok(Delivery::Queued));
+    let turn = bench.turn(1);
+    ask(&mut bench, turn);
+    assert_eq!(said(&mut bench).last().map(String::as_str), Some("s1 requires_action"));
+    bench.end(1, StopReason::EndTurn);
+    assert_eq!(said(&mut bench), none(), "the second one waits for the user, too");
+    bench.end(2, StopReason::EndTurn);
+    assert_eq!(said(&mut bench), ["s1 running"]);
+    bench.end(3, StopReason::EndTurn);
+    assert_eq!(said(&mut bench), ["s1 idle end_turn"]);
 }
 
 #[test]

@@ -182,6 +182,21 @@ fn prompts_that_are_sent_at_once_end_with_the_work_that_they_share() {
 }
 
 #[test]
+fn a_prompt_that_has_its_place_before_an_older_one_is_over_with_its_own_work() {
+    let (mut client, session, _) = running(client_config(|config| config.overlap = Overlap::Forward(8)));
+    let now = client.now;
+    client.conn.prompt(session, &text("more"), None, now).expect("it is sent");
+    assert_eq!(client.said(), ["ask 4 session/prompt"]);
+    inserts(&mut client, 4, "m2");
+    idle(&mut client, "end_turn");
+    assert_eq!(heard(&mut client), ["turn 2 inserted m2", "turn 2 Ended(EndTurn)"]);
+    inserts(&mut client, 3, "m1");
+    idle(&mut client, "end_turn");
+    assert_eq!(heard(&mut client), ["turn 1 inserted m1", "turn 1 Ended(EndTurn)"]);
+    client_is_at_rest(&client.conn);
+}
+
+#[test]
 fn a_state_of_another_session_or_of_a_child_ends_nothing_here() {
     let (mut client, _, turn) = running(client_config(|_| ()));
     client.session("s2");

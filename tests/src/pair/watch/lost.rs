@@ -15,7 +15,7 @@ impl Watch {
             Sight::Cancel { .. } if turn > 0 => {
                 let turn = self.turn(turn);
                 turn.cancels = turn.cancels.saturating_sub(1);
-                turn.unsent += u8::from(!turn.told);
+                turn.unsent += u8::from(!turn.over);
             }
             _ => {}
         }
