@@ -121,7 +121,7 @@ pub enum ClientAction {
         /// What the wire said.
         outcome: Outcome,
     },
-    /// A cancel could not be delivered. The turn goes on; ask again.
+    /// A cancel could not be delivered. The turn goes on, or waits at the agent as before; ask again.
     CancelUndelivered {
         /// The turn.
         turn: TurnKey,

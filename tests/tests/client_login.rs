@@ -1,7 +1,8 @@
 //! What an opening comes to when it is not simply answered: a login that is demanded, and answers that cannot be used.
 
 use acp_core::{
-    ClientAction, CommandError, Common, Config, Outcome, Payload, RequestKey, Resolved, SessionPlan, TurnKey,
+    Cancellation, ClientAction, CommandError, Common, Config, Outcome, Payload, RequestKey, Resolved, SessionPlan,
+    TurnKey,
 };
 use acp_tests::{
     bench::{agent_capabilities, payload},
@@ -115,6 +116,48 @@ fn a_login_that_is_demanded_again_ends_the_matter() {
 }
 
 #[test]
+fn an_opening_that_was_to_be_cancelled_does_not_go_on_by_itself() {
+    for cancelled_at in [2, 3] {
+        let mut client = initialized();
+        let asked = open(&mut client, &plan("web"));
+        client.said();
+        let mut after = vec![];
+        for id in [2, 3] {
+            if id == cancelled_at {
+                let now = client.now;
+                assert_eq!(client.conn.cancel_request(asked, now), Ok(Cancellation::Requested));
+                after.push(format!("$/cancel_request {id}"));
+            }
+            assert_eq!(client.said(), after);
+            match id {
+                2 => client.error(2, -32000),
+                _ if cancelled_at == 3 => client.result(3, json!({})),
+                _ => {}
+            }
+            after = if (id, cancelled_at) == (2, 3) { vec!["ask 3 authenticate".into()] } else { vec![] };
+            assert_eq!(client.said(), after);
+            after.clear();
+        }
+        assert_eq!(client.heard(), ["resolved 2 - Error -32000"]);
+        assert_eq!(client.conn.unresolved(), 0);
+    }
+}
+
+#[test]
+fn an_opening_whose_cancel_was_not_delivered_goes_on() {
+    let mut client = initialized();
+    let asked = open(&mut client, &plan("web"));
+    client.said();
+    let now = client.now;
+    assert_eq!(client.conn.cancel_request(asked, now), Ok(Cancellation::Requested));
+    let frame = client.conn.poll_transmit().expect("the cancel").id();
+    client.conn.handle_transmit_failed(frame, now);
+    assert_eq!(client.heard(), ["unconfirmed 2"]);
+    client.error(2, -32000);
+    assert_eq!(client.said(), ["ask 3 authenticate"]);
+}
+
+#[test]
 fn a_login_that_fails_leaves_the_demand_as_the_outcome() {
     let mut client = initialized();
     let mut stored = plan("web");
@@ -177,11 +220,11 @@ fn cancelling_an_opening_cancels_what_it_is_at() {
     client.error(2, -32000);
     client.said();
     let now = client.now;
-    assert_eq!(client.conn.cancel_request(asked, now), Ok(acp_core::Cancellation::Requested));
+    assert_eq!(client.conn.cancel_request(asked, now), Ok(Cancellation::Requested));
     assert_eq!(client.said(), ["$/cancel_request 3"]);
     client.error(3, -32800);
     assert_eq!(client.heard(), ["resolved 2 - Error -32000"]);
-    assert_eq!(client.conn.cancel_request(asked, now), Ok(acp_core::Cancellation::Moot));
+    assert_eq!(client.conn.cancel_request(asked, now), Ok(Cancellation::Moot));
 }
 
 #[test]
@@ -264,7 +307,7 @@ fn keys_of_turns_that_never_were_are_told_from_those_that_are_over() {
     let kind = acp_core::CancelKind::Steer;
     let strange: TurnKey = second;
     assert_eq!(other.conn.cancel_turn(strange, kind, now), Err(acp_core::Misuse::UnknownKey.into()));
-    assert_eq!(other.conn.cancel_turn(first, kind, now), Ok(acp_core::Cancellation::Moot));
-    assert_eq!(client.conn.cancel_turn(turn, kind, now), Ok(acp_core::Cancellation::Moot));
+    assert_eq!(other.conn.cancel_turn(first, kind, now), Ok(Cancellation::Moot));
+    assert_eq!(client.conn.cancel_turn(turn, kind, now), Ok(Cancellation::Moot));
     assert_eq!(client.conn.edit_prompt(turn, &text("hi"), None, now), Ok(false));
 }

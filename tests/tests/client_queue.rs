@@ -167,6 +167,38 @@ fn prompts_may_be_sent_at_once_to_an_agent_that_queues_them() {
     assert_eq!(client.heard(), ["turn 2 Cancelled, Error -32800", "turn 1 Ended(EndTurn)"]);
 }
 
+#[test]
+fn a_cancel_of_a_prompt_that_waits_there_and_was_not_delivered_was_not_asked() {
+    for by_now_it_runs in [false, true] {
+        let (mut client, session, _) = ClientBench::running(config(|config| config.overlap = Overlap::Forward(1)));
+        let second = prompt(&mut client, session, "b").expect("room");
+        lines(&mut client);
+        let now = client.now;
+        for _ in 0..2 {
+            let cancelled = client.conn.cancel_turn(second, CancelKind::Stop, now);
+            assert_eq!(cancelled, Ok(Cancellation::Requested), "it may be asked again");
+            let frame = client.conn.poll_transmit().expect("the cancel").id();
+            client.conn.handle_transmit_failed(frame, now);
+            assert_eq!(client.heard(), ["undelivered turn 2 stop=true steer=true"]);
+        }
+        assert!(client.conn.cancel_turn(second, CancelKind::Stop, now).is_ok());
+        let frame = client.conn.poll_transmit().expect("the cancel").id();
+        client.stops(3, "end_turn");
+        client.heard();
+        if by_now_it_runs {
+            assert!(client.conn.cancel_turn(second, CancelKind::Stop, now).is_ok());
+            client.conn.handle_transmit_failed(frame, now);
+            client.stops(4, "end_turn");
+            assert_eq!(client.heard(), ["turn 2 EndedAlthoughCancelled(EndTurn)"], "it was cancelled in another way");
+        } else {
+            client.conn.handle_transmit_failed(frame, now);
+            client.stops(4, "end_turn");
+            let heard = ["undelivered turn 2 stop=true steer=true", "turn 2 Ended(EndTurn)"];
+            assert_eq!(client.heard(), heard, "the agent heard of none");
+        }
+    }
+}
+
 // ---- a line that cuts the turn short ---------------------------------------------------------------------------
 
 #[test]

@@ -199,6 +199,36 @@ fn a_session_takes_no_prompt_while_it_is_being_opened_or_closed() {
 }
 
 #[test]
+fn a_session_works_again_only_when_nothing_opens_or_closes_it_any_more() {
+    let mut client = ClientBench::fresh(Config::client());
+    client.initialize(json!({ "agentCapabilities": agent_capabilities() }));
+    client.heard();
+    let now = client.now;
+    assert!(client.conn.open_session(&SessionPlan::stored("s1", options()), now).is_ok());
+    let session = client.conn.find_session("s1").expect("its history comes before the answer");
+    let refused = |client: &mut ClientBench| {
+        assert_eq!(client.conn.prompt(session, &text("hi"), None, now), Err(Misuse::SessionNotOpen.into()));
+    };
+    let close = |client: &mut ClientBench| {
+        let close = payload(json!({ "sessionId": "s1" }));
+        assert!(client.conn.request("session/close", Some(close), None, now).is_ok());
+    };
+    close(&mut client);
+    client.chunk("s1", "before");
+    assert_eq!(client.heard(), ["update s1 Replay: before"], "its history all the same");
+    client.error(3, -32600);
+    refused(&mut client);
+    close(&mut client);
+    client.result(2, json!({}));
+    refused(&mut client);
+    close(&mut client);
+    client.error(5, -32002);
+    refused(&mut client);
+    client.error(4, -32603);
+    assert!(client.conn.prompt(session, &text("hi"), None, now).is_ok());
+}
+
+#[test]
 fn a_session_is_not_opened_twice_with_other_parameters() {
     let mut client = ClientBench::fresh(Config::client());
     client.initialize(json!({ "agentCapabilities": agent_capabilities() }));

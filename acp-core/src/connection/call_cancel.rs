@@ -62,9 +62,18 @@ impl<R: Role> Connection<R> {
     pub(super) fn cancel_request_failed(&mut self, frame: FrameId) -> bool {
         let found = self.outgoing.iter().find(|(_, call)| call.cancel == Some(frame)).map(|(id, _)| id);
         let Some(id) = found else { return false };
-        if let Ok(OutgoingOutput::Unsent) = self.outgoing.step(OutgoingInput::CancelFailed(id)) {
-            self.timers.disarm(Cause::CancelConfirm(RequestKey(id)));
+        if self.uncancel(id) {
             self.cancel_unconfirmed(id);
+        }
+        true
+    }
+
+    /// As if this request had never been asked to be cancelled. Whether it had.
+    pub(super) fn uncancel(&mut self, id: u64) -> bool {
+        let Ok(OutgoingOutput::Unsent) = self.outgoing.step(OutgoingInput::CancelFailed(id)) else { return false };
+        self.timers.disarm(Cause::CancelConfirm(RequestKey(id)));
+        if let Some(call) = self.outgoing.get_mut(id) {
+            call.cancel = None;
         }
         true
     }

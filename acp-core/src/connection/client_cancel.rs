@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Connection, client::meta_member, recording::note, turns::Turn};
+use super::{Connection, call::Purpose, client::meta_member, recording::note, turns::Turn};
 use crate::{
     action::{CancelCause, Cancellation, ClientAction, Outcome, Settlement},
     error::{CommandError, Misuse},
@@ -93,6 +93,8 @@ impl Connection<Client> {
         if asked == Asked::Shared {
             return Ok(Cancellation::AlreadyRequested);
         }
+        // It is about all that was sent so far.
+        self.step_work(session, WorkInput::Uncancel);
         // The cancel goes first, then the answers that the protocol demands.
         self.send_cancel(session, Tag::Cancel { session, turn, kind }, extra);
         if !self.may_be_of_background(session) {
@@ -180,7 +182,9 @@ impl Connection<Client> {
             let (_, kind) = turn.sent.iter().find(|(sent, _)| *sent == frame)?;
             Some((*key, turn.session, *kind))
         });
-        let Some((key, session, kind)) = found else { return self.session_stop_failed(frame) };
+        let Some((key, session, kind)) = found else {
+            return self.prompt_cancel_failed(frame) || self.session_stop_failed(frame);
+        };
         if let Some(turn) = self.turns.get_mut(&key) {
             turn.sent.retain(|(sent, _)| *sent != frame);
         }
@@ -194,6 +198,26 @@ impl Connection<Client> {
                 self.step_work(session, WorkInput::Uncancel);
             }
             self.tell(ClientAction::CancelUndelivered { turn: key, stop: unsent.stop, steer: unsent.steer });
+        }
+        true
+    }
+
+    /// The cancel of a prompt that waited at the agent could not be delivered. By now it may be the one that runs, and be
+    /// cancelled as that: then the agent hears of it all the same.
+    fn prompt_cancel_failed(&mut self, frame: FrameId) -> bool {
+        let found = self.outgoing.iter().find_map(|(id, call)| match call.purpose {
+            Purpose::Prompt(turn) if call.cancel == Some(frame) => Some((id, turn)),
+            _ => None,
+        });
+        let Some((id, key)) = found else { return false };
+        let Some(session) = self.turns.get(&key).map(|turn| turn.session) else { return true };
+        let runs = self.running_turn(session) == Some(key);
+        let cancelled = runs && self.sessions.get(session).is_some_and(|session| session.turns.is_cancelling());
+        if self.uncancel(id) && !cancelled {
+            if let Some(turn) = self.turns.get_mut(&key) {
+                turn.cause = None;
+            }
+            self.tell(ClientAction::CancelUndelivered { turn: key, stop: true, steer: true });
         }
         true
     }

@@ -178,12 +178,15 @@ impl Connection<Client> {
     pub(super) fn opening_answered(&mut self, call: &Call, outcome: &Outcome) -> bool {
         let Some(first) = call.told_as else { return false };
         let Some(opening) = self.role.openings.get_mut(&first) else { return false };
-        let input = if outcome.is_auth_required() { SetupInput::Refused } else { SetupInput::Answered };
+        // What was to be cancelled does not go on.
+        let refused = outcome.is_auth_required() && call.cancel.is_none();
+        let input = if refused { SetupInput::Refused } else { SetupInput::Answered };
         if let (Ok(SetupOutput::LogIn), Outcome::Error(refusal)) = (opening.machine.step(input), outcome) {
             opening.refused = Some((call.clone(), refusal.clone()));
             let (params, timeout) = (opening.login.clone(), opening.timeout);
             let method = MethodName::Known(self.login_method());
-            if let Ok(login) = self.send_call(&method, Some(&params), Purpose::LogIn, None, timeout) {
+            let place = call.session.map(|session| (session, Scope::Session(session)));
+            if let Ok(login) = self.send_call(&method, Some(&params), Purpose::LogIn, place, timeout) {
                 self.tell_as(login, first);
                 return true;
             }
@@ -200,7 +203,7 @@ impl Connection<Client> {
             return;
         };
         let Some((asked, refusal)) = opening.refused.take() else { return };
-        let good = matches!(outcome, Outcome::Result(_));
+        let good = matches!(outcome, Outcome::Result(_)) && call.cancel.is_none();
         let input = if good { SetupInput::LoggedIn } else { SetupInput::NotLoggedIn };
         if let Ok(SetupOutput::AskAgain) = opening.machine.step(input) {
             let (method, params, timeout) = (opening.method.clone(), opening.params.clone(), opening.timeout);

@@ -104,7 +104,7 @@ impl Connection<Client> {
     pub(super) fn is_replaying(&self, session: SessionKey) -> bool {
         let history =
             |call: &Call| call.session == Some(session) && matches!(call.purpose, Purpose::Open { history: true, .. });
-        self.sessions.get(session).is_some_and(|session| session.stage == Stage::Opening)
+        self.sessions.get(session).is_some_and(|session| session.stage != Stage::Open)
             && self.outgoing.iter().any(|(_, call)| history(call))
             && !self.role.watched.get(&session).is_some_and(|watched| watched.replayed)
     }
@@ -129,6 +129,11 @@ impl Connection<Client> {
             // Nobody asked for it.
             Seen::ReplayComplete => {}
             Seen::State(seen, update) => {
+                // Cancelled work ends as `cancelled`, and so does what would confirm a cancel. What ended otherwise was begun
+                // after it: there is nothing to be told apart.
+                if seen.stop.as_ref().is_some_and(|stop| *stop != StopReason::Cancelled) {
+                    self.step_work(session, WorkInput::Uncancel);
+                }
                 let watched = self.role.watched.entry(session).or_default();
                 if let Some(background) = seen.background {
                     watched.background = background;

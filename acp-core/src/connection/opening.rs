@@ -73,10 +73,16 @@ impl<R: Role> Connection<R> {
         Ok(sent)
     }
 
-    /// A session works: it was opened, or its closing was refused.
+    /// A session works: it was opened, or its closing was refused; unless another request of ours still opens or closes it.
     pub(super) fn reopen(&mut self, session: SessionKey) {
+        let about = self.outgoing.iter().filter(|(_, call)| call.session == Some(session));
+        let stage = about.fold(Stage::Open, |stage, (_, call)| match (stage, call.purpose) {
+            (Stage::Closing, _) | (_, Purpose::Close) => Stage::Closing,
+            (_, Purpose::Open { .. } | Purpose::LogIn) => Stage::Opening,
+            _ => stage,
+        });
         if let Some(session) = self.sessions.get_mut(session) {
-            session.stage = Stage::Open;
+            session.stage = stage;
         }
     }
 
@@ -92,8 +98,8 @@ impl<R: Role> Connection<R> {
     pub(super) fn opened(&mut self, call: &Call, fresh: bool, outcome: &mut Outcome) -> Option<SessionKey> {
         match (&*outcome, call.session) {
             (Outcome::Result(_), Some(session)) => {
+                self.reopen(session);
                 if let Some(session) = self.sessions.get_mut(session) {
-                    session.stage = Stage::Open;
                     session.options.clone_from(&call.options);
                 }
                 Some(session)
@@ -125,6 +131,10 @@ impl<R: Role> Connection<R> {
 
     /// A session is gone: its key names nothing from here on.
     pub(super) fn forget_session(&mut self, session: SessionKey) {
+        if self.sessions.get(session).is_none() {
+            // It is gone already: closing may be repeated in version 2.
+            return;
+        }
         self.timers.disarm(Cause::CloseSession(session));
         R::on_forget(self, session);
         self.sessions.remove(session);

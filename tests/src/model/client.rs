@@ -1,12 +1,20 @@
 //! What a client does, on paper.
 
+pub(super) mod errands;
+mod over;
+mod peer;
+mod work;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use acp_core::Overlap;
 
+use self::errands::Errand;
 use super::{
-    end::{Due, End},
-    words::{CancelKind, Choice, Kind, Message, Of, Reason, Said, Settled, Told, Update},
+    end::{Accord, Due, End},
+    places::{Places, Seat, Stage},
+    words::{CancelKind, Choice, Kind, Leg, Message, Of, Said, Settled, Told, Update},
+    work::Work,
 };
 
 /// How long a Stop waits for the turn, in milliseconds.
@@ -15,19 +23,45 @@ const STOP: u64 = 10_000;
 /// A request of the agent's that is not answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owed {
-    session: usize,
+    seat: Option<Seat>,
     /// Who decides. `None`: a permission that nobody can make void any more, since its answer is being saved.
     kind: Option<Kind>,
     signalled: bool,
 }
 
+/// Where a Steer is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Steer {
+    #[default]
+    Unasked,
+    /// It has a frame of its own.
+    Own,
+    /// It rides on that of the Stop.
+    Joined,
+}
+
 /// One session.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
+    stage: Stage,
     running: Option<usize>,
     stopped: bool,
-    steered: bool,
+    steered: Steer,
     waiting: VecDeque<usize>,
+    work: Work,
+    /// Whether the history that it tells is told.
+    replayed: bool,
+}
+
+impl Place {
+    fn is_cancelled(&self) -> bool {
+        self.stopped || self.steered != Steer::Unasked
+    }
+
+    /// Another prompt runs, or none.
+    fn run(&mut self, next: Option<usize>) {
+        (self.running, self.stopped, self.steered) = (next, false, Steer::Unasked);
+    }
 }
 
 /// The client.
@@ -35,44 +69,57 @@ pub(super) struct Place {
 pub(super) struct Client {
     /// What it has in common with the agent.
     pub(super) end: End,
+    /// Whether it speaks version 2.
+    two: bool,
     overlap: Overlap,
-    places: Vec<Place>,
+    pub(super) places: Places<Place>,
     /// Prompts that are not over, with their sessions.
-    pub(super) live: BTreeMap<usize, usize>,
-    /// Prompts that were sent and are not answered, in that order.
-    unanswered: Vec<usize>,
+    pub(super) live: BTreeMap<usize, Seat>,
+    /// Errands that are not over.
+    pub(super) errands: BTreeMap<usize, Errand>,
+    /// Requests that were sent and are not resolved, in that order.
+    open: Vec<Of>,
     /// Prompts that are to be cancelled.
     wanted: BTreeSet<usize>,
+    /// Those of them for which `$/cancel_request` was sent.
+    asked: BTreeSet<usize>,
+    /// Version 2: prompts that have their place, and those of them that are cancelled with the one that runs.
+    inserted: BTreeSet<usize>,
+    riding: BTreeSet<usize>,
     /// Tool calls of live prompts without a result, in the order in which they came.
     calls: Vec<(usize, usize)>,
     /// Prompts for whose sake others are cut short.
     steering: BTreeSet<usize>,
     /// What the agent waits for.
     pub(super) owed: BTreeMap<usize, Owed>,
+    /// Updates of sessions that are not known yet.
+    early: BTreeMap<usize, Vec<Update>>,
 }
 
 impl Client {
-    pub(super) fn new(overlap: Overlap, sessions: usize) -> Self {
+    pub(super) fn new(version: u16, overlap: Overlap) -> Self {
         Self {
             end: End::default(),
+            two: version == 2,
             overlap,
-            places: vec![Place::default(); sessions],
+            places: Places::default(),
             live: BTreeMap::new(),
-            unanswered: Vec::new(),
+            errands: BTreeMap::new(),
+            open: Vec::new(),
             wanted: BTreeSet::new(),
+            asked: BTreeSet::new(),
+            inserted: BTreeSet::new(),
+            riding: BTreeSet::new(),
             calls: Vec::new(),
             steering: BTreeSet::new(),
             owed: BTreeMap::new(),
+            early: BTreeMap::new(),
         }
     }
 
-    fn place(&mut self, session: usize) -> &mut Place {
-        &mut self.places[session - 1]
-    }
-
-    /// How many prompts are sent and not answered.
-    pub(super) fn unanswered(&self) -> usize {
-        self.unanswered.len()
+    /// How many requests are sent and not resolved.
+    pub(super) fn unresolved(&self) -> usize {
+        self.open.len()
     }
 
     /// Whether the end still waits for the host.
@@ -80,15 +127,36 @@ impl Client {
         !self.owed.is_empty()
     }
 
-    // ---- its host --------------------------------------------------------------------------------------------------
+    /// Why nothing can be asked.
+    fn closed(&self) -> Option<&'static str> {
+        match (self.end.is_open(), self.end.accord) {
+            (false, _) => Some("Closed"),
+            (true, Accord::Agreed) => None,
+            (true, _) => Some("NotInitialized"),
+        }
+    }
+
+    fn is_running(&self, number: usize, seat: Seat) -> bool {
+        self.places.get(seat).is_some_and(|place| place.running == Some(number))
+    }
+
+    fn is_open(&self, of: Of) -> bool {
+        self.open.contains(&of)
+    }
+
+    // ---- prompts ---------------------------------------------------------------------------------------------------
 
     /// A prompt of this number. `steers`: in place of what runs.
     pub(super) fn prompt(&mut self, number: usize, session: usize, steers: bool) -> &'static str {
-        if !self.end.is_open() {
-            return "Closed";
+        if let Some(why) = self.closed() {
+            return why;
         }
         let overlap = self.overlap;
-        let Place { running, waiting, .. } = self.place(session);
+        let Some(seat) = self.places.find(session) else { return "UnknownSession" };
+        let Some(Place { running, waiting, stage, .. }) = self.places.get_mut(seat) else { return "UnknownSession" };
+        if *stage != Stage::Open {
+            return "SessionNotOpen";
+        }
         let before = *running;
         match (before, overlap) {
             (None, _) => *running = Some(number),
@@ -97,7 +165,7 @@ impl Client {
             (Some(_), Overlap::Queue(limit) | Overlap::Forward(limit)) if waiting.len() >= limit => return "Full",
             (Some(_), _) => waiting.push_back(number),
         }
-        self.live.insert(number, session);
+        self.live.insert(number, seat);
         if before.is_none() || matches!(overlap, Overlap::Forward(_)) {
             self.send(number);
         }
@@ -109,46 +177,58 @@ impl Client {
     }
 
     fn send(&mut self, number: usize) {
-        self.unanswered.push(number);
+        self.end.used = true;
+        if let Some(place) = self.live.get(&number).copied().and_then(|seat| self.places.get_mut(seat)) {
+            // A cancel that is under way is not about it.
+            let spared = place.is_cancelled();
+            place.work.sent(number, spared);
+        }
+        self.open.push(Of::Prompt(number));
         self.end.send(Message::Prompt(number));
     }
 
     pub(super) fn cancel(&mut self, number: usize, kind: CancelKind) -> &'static str {
-        let Some(session) = self.live.get(&number).copied() else { return "Moot" };
-        if self.place(session).running != Some(number) {
-            if !self.unanswered.contains(&number) {
-                // It was never sent.
-                self.place(session).waiting.retain(|waiting| *waiting != number);
-                self.forget(number);
-                self.end.tell(Told::TurnEnded(number, Settled::Cancelled));
-                return "Requested";
-            }
-            // It waits at the agent, and the session's cancel would hit another one.
-            if !self.wanted.insert(number) {
-                return "AlreadyRequested";
-            }
-            if self.end.unsend(&Message::Prompt(number)) {
-                self.settle(number, Settled::Cancelled);
-            } else {
-                self.end.send(Message::Withdraw(Of::Prompt(number)));
-            }
-            return "Requested";
+        if number == 0 {
+            return "UnknownKey";
         }
+        let Some(seat) = self.live.get(&number).copied() else { return "Moot" };
+        let running = self.places.get(seat).and_then(|place| place.running);
+        let number = match running {
+            Some(running) if running == number => number,
+            // Its work is one with that of the turn that runs.
+            Some(running) if self.inserted.contains(&number) => {
+                self.wanted.insert(number);
+                self.riding.insert(number);
+                running
+            }
+            _ => return self.cancel_waiting(number, seat),
+        };
+        let Some(session) = self.places.name(seat) else { return "Moot" };
         if kind == CancelKind::Stop && !self.end.dues.contains_key(&Due::Stop(number)) {
             self.end.arm(Due::Stop(number), STOP);
         }
         self.wanted.insert(number);
-        let place = self.place(session);
+        let Some(place) = self.places.get_mut(seat) else { return "Moot" };
         let shared = match kind {
             CancelKind::Stop => core::mem::replace(&mut place.stopped, true),
+            CancelKind::Steer if place.steered != Steer::Unasked => true,
             // It rides on whatever there is.
-            CancelKind::Steer => core::mem::replace(&mut place.steered, true) || place.stopped,
+            CancelKind::Steer if place.stopped => {
+                place.steered = Steer::Joined;
+                true
+            }
+            CancelKind::Steer => {
+                place.steered = Steer::Own;
+                false
+            }
         };
         if shared {
             return "AlreadyRequested";
         }
-        self.end.send(Message::Cancel(session));
-        let here = |owed: &Owed| owed.session == session;
+        // It is about all that was sent so far.
+        place.work.spare_none();
+        self.end.send_cancel(session, number, kind);
+        let here = |owed: &Owed| owed.seat == Some(seat);
         for ask in self.those(|owed| here(owed) && owed.kind == Some(Kind::Permission)) {
             self.withdraw(ask);
         }
@@ -157,6 +237,90 @@ impl Client {
         }
         "Requested"
     }
+
+    fn cancel_waiting(&mut self, number: usize, seat: Seat) -> &'static str {
+        if !self.is_open(Of::Prompt(number)) {
+            // It was never sent.
+            if let Some(place) = self.places.get_mut(seat) {
+                place.waiting.retain(|waiting| *waiting != number);
+            }
+            self.forget_prompt(number);
+            self.end.tell(Told::TurnEnded(number, Settled::Cancelled));
+            return "Requested";
+        }
+        // It waits at the agent, and the session's cancel would hit another one.
+        self.wanted.insert(number);
+        if !self.asked.insert(number) {
+            return "AlreadyRequested";
+        }
+        if self.end.unsend(&Message::Prompt(number)) {
+            self.settle(number, Settled::Cancelled);
+        } else {
+            self.end.send(Message::Withdraw(Of::Prompt(number)));
+        }
+        "Requested"
+    }
+
+    fn forget_prompt(&mut self, number: usize) {
+        self.live.remove(&number);
+        self.open.retain(|open| *open != Of::Prompt(number));
+        self.wanted.remove(&number);
+        self.asked.remove(&number);
+        self.inserted.remove(&number);
+        self.riding.remove(&number);
+        self.end.dues.remove(&Due::Stop(number));
+    }
+
+    /// A prompt that was sent is over.
+    fn settle(&mut self, number: usize, how: Settled) {
+        let Some(seat) = self.live.get(&number).copied() else { return };
+        self.forget_prompt(number);
+        // A cancel that was not written in time never is.
+        let uncancelled = self.places.get(seat).is_some_and(Place::is_cancelled) && self.end.unsend_cancels(number);
+        if let Some(place) = self.places.get_mut(seat) {
+            if uncancelled {
+                place.work.spare_none();
+            }
+            place.work.end(number, false);
+        }
+        let (open, others) = core::mem::take(&mut self.calls).into_iter().partition(|(of, _)| *of == number);
+        self.calls = others;
+        let open: Vec<_> = open.into_iter().map(|(_, call)| call).collect();
+        if !open.is_empty() {
+            self.end.tell(Told::CallsLeftOpen(number, open));
+        }
+        self.end.tell(Told::TurnEnded(number, how));
+        let Some(place) = self.places.get_mut(seat) else { return };
+        let forwards = matches!(self.overlap, Overlap::Forward(_));
+        if place.running != Some(number) {
+            place.waiting.retain(|waiting| *waiting != number);
+            return;
+        }
+        let (cancelled, failed) = (place.is_cancelled(), matches!(how, Settled::Failed | Settled::Undelivered));
+        let mut waiting = core::mem::take(&mut place.waiting);
+        if cancelled && failed && !forwards {
+            place.run(None);
+            for number in waiting {
+                self.forget_prompt(number);
+                self.end.tell(Told::TurnEnded(number, Settled::NotSent));
+            }
+            return;
+        }
+        let next = waiting.pop_front();
+        place.run(next);
+        place.waiting = waiting;
+        let Some(next) = next.filter(|_| !forwards) else { return };
+        if !self.end.is_open() {
+            return self.settle(next, Settled::Closed);
+        }
+        self.send(next);
+        let follower = self.places.get(seat).and_then(|place| place.waiting.front().copied());
+        if follower.is_some_and(|next| self.steering.contains(&next)) {
+            self.cancel(next, CancelKind::Steer);
+        }
+    }
+
+    // ---- what it owes ----------------------------------------------------------------------------------------------
 
     pub(super) fn decide(&mut self, ask: usize, choice: Choice) -> &'static str {
         if self.owed.remove(&ask).is_none() {
@@ -177,128 +341,9 @@ impl Client {
         if self.owed.remove(&ask).is_none() {
             return "TooLate";
         }
-        self.answer(ask, if well { Said::Done } else { Said::Failed });
+        self.answer(ask, if well { Said::File } else { Said::Failed(-32603) });
         "Queued"
     }
-
-    // ---- the agent -------------------------------------------------------------------------------------------------
-
-    /// An update of a turn in this session.
-    pub(super) fn update(&mut self, update: Update, session: usize) {
-        let of = self.place(session).running;
-        match (update, of) {
-            (Update::Open(call), Some(of)) if !self.calls.contains(&(of, call)) => self.calls.push((of, call)),
-            (Update::Finished(call) | Update::LastWord(call), Some(of)) => {
-                self.calls.retain(|open| *open != (of, call))
-            }
-            _ => {}
-        }
-        self.end.tell(Told::Update(update, of));
-    }
-
-    /// A request in this session.
-    pub(super) fn asked(&mut self, ask: usize, kind: Kind, session: usize) {
-        let Place { running, stopped, steered, .. } = *self.place(session);
-        let cancelling = stopped || steered;
-        match kind {
-            Kind::Permission if cancelling => {
-                self.end.send(Message::Answer(Of::Ask(ask), Said::Dismissed));
-                return;
-            }
-            Kind::Permission => self.end.tell(Told::Permission(ask, running)),
-            Kind::Read => self.end.tell(Told::Request(ask)),
-        }
-        self.owed.insert(ask, Owed { session, kind: Some(kind), signalled: false });
-    }
-
-    /// The agent takes a request back.
-    pub(super) fn taken_back(&mut self, ask: usize) {
-        match self.owed.get(&ask) {
-            Some(Owed { kind: Some(Kind::Permission), .. }) => self.revoke(ask),
-            Some(_) => self.signal(ask),
-            None => {}
-        }
-    }
-
-    /// The answer to a prompt.
-    pub(super) fn answered(&mut self, number: usize, said: Said) {
-        if !self.unanswered.contains(&number) {
-            return;
-        }
-        self.end.over(Of::Prompt(number));
-        let wanted = self.wanted.contains(&number);
-        self.settle(
-            number,
-            match said {
-                Said::Ended if wanted => Settled::EndedAlthoughCancelled,
-                Said::Ended => Settled::Ended,
-                Said::Cancelled | Said::Withdrawn if wanted => Settled::Cancelled,
-                Said::Cancelled | Said::Withdrawn => Settled::CancelledUnasked,
-                _ => Settled::Failed,
-            },
-        );
-    }
-
-    // ---- time and the end ------------------------------------------------------------------------------------------
-
-    pub(super) fn expire(&mut self, due: Due) {
-        match due {
-            Due::Stop(_) => self.cut(Reason::StopUnconfirmed),
-            Due::Drain if self.owes() => {
-                self.end.arm_drain();
-                for (ask, owed) in core::mem::take(&mut self.owed) {
-                    let said = if owed.kind == Some(Kind::Read) { Said::Withdrawn } else { Said::Dismissed };
-                    self.answer(ask, said);
-                }
-                self.end.settle(false);
-            }
-            Due::Drain => self.cut(Reason::Local),
-            Due::Read(_) | Due::Floor(..) => {}
-        }
-    }
-
-    pub(super) fn drain(&mut self, reason: Reason) {
-        if self.end.drain(reason) {
-            self.resolve_all();
-            for ask in self.those(|owed| owed.kind == Some(Kind::Read)) {
-                self.signal(ask);
-            }
-            self.end.arm_drain();
-            self.end.settle(self.owes());
-        }
-    }
-
-    pub(super) fn cut(&mut self, reason: Reason) {
-        if self.end.is_closed() {
-            return;
-        }
-        let open = self.end.is_open();
-        self.end.cut(reason);
-        if open {
-            self.resolve_all();
-        }
-        self.owed.clear();
-        self.end.dues.clear();
-        self.end.tell_closed();
-    }
-
-    fn resolve_all(&mut self) {
-        for number in self.unanswered.clone() {
-            self.end.unsend(&Message::Prompt(number));
-            self.settle(number, Settled::Closed);
-        }
-        let sessions = 1..=self.places.len();
-        for session in sessions {
-            for ask in self.those(|owed| owed.session == session && owed.kind != Some(Kind::Read)) {
-                match self.owed.get(&ask) {
-                    Some(Owed { kind: None, .. }) => self.signal(ask),
-                    _ => self.revoke(ask),
-                }
-            }
-        }
-    }
-
-    // ---- inside ----------------------------------------------------------------------------------------------------
 
     fn those(&self, which: impl Fn(&Owed) -> bool) -> Vec<usize> {
         self.owed.iter().filter(|(_, owed)| which(owed)).map(|(ask, _)| *ask).collect()
@@ -327,62 +372,28 @@ impl Client {
         self.answer(ask, Said::Dismissed);
     }
 
+    /// The end of a session, or of the connection, makes its permissions void; those that are being saved are signalled.
+    fn void(&mut self, seat: Seat) {
+        for ask in self.those(|owed| owed.seat == Some(seat) && owed.kind != Some(Kind::Read)) {
+            match self.owed.get(&ask) {
+                Some(Owed { kind: None, .. }) => self.signal(ask),
+                _ => self.revoke(ask),
+            }
+        }
+    }
+
     fn signal(&mut self, ask: usize) {
         if let Some(owed) = self.owed.get_mut(&ask).filter(|owed| !owed.signalled) {
             owed.signalled = true;
-            self.end.tell(Told::CancelRequested(ask));
+            self.end.tell(Told::CancelRequested(Of::Ask(ask)));
         }
     }
+}
 
-    fn forget(&mut self, number: usize) {
-        self.live.remove(&number);
-        self.unanswered.retain(|sent| *sent != number);
-        self.wanted.remove(&number);
-        self.end.dues.remove(&Due::Stop(number));
-    }
-
-    /// A prompt that was sent is over.
-    fn settle(&mut self, number: usize, how: Settled) {
-        let Some(session) = self.live.get(&number).copied() else { return };
-        self.forget(number);
-        let (open, others) = core::mem::take(&mut self.calls).into_iter().partition(|(of, _)| *of == number);
-        self.calls = others;
-        let open: Vec<_> = open.into_iter().map(|(_, call)| call).collect();
-        if !open.is_empty() {
-            self.end.tell(Told::CallsLeftOpen(number, open));
-        }
-        self.end.tell(Told::TurnEnded(number, how));
-        let forwards = matches!(self.overlap, Overlap::Forward(_));
-        let place = self.place(session);
-        if place.running != Some(number) {
-            place.waiting.retain(|waiting| *waiting != number);
-            return;
-        }
-        let cancelled = place.stopped || place.steered;
-        let waiting = core::mem::take(&mut place.waiting);
-        *place = Place { waiting, ..Place::default() };
-        if cancelled {
-            // A cancel that was not written in time never is.
-            self.end.unsend(&Message::Cancel(session));
-        }
-        if cancelled && how == Settled::Failed && !forwards {
-            for number in core::mem::take(&mut self.place(session).waiting) {
-                self.forget(number);
-                self.end.tell(Told::TurnEnded(number, Settled::NotSent));
-            }
-        }
-        let place = self.place(session);
-        let Some(next) = place.waiting.pop_front() else { return };
-        place.running = Some(next);
-        if forwards {
-            return;
-        }
-        if !self.end.is_open() {
-            return self.settle(next, Settled::Closed);
-        }
-        self.send(next);
-        if self.place(session).waiting.front().copied().is_some_and(|next| self.steering.contains(&next)) {
-            self.cancel(next, CancelKind::Steer);
-        }
+/// Which request of an errand an answer is to.
+pub(super) const fn leg(of: Of) -> Option<(usize, Leg)> {
+    match of {
+        Of::Errand(number, leg) => Some((number, leg)),
+        Of::Prompt(_) | Of::Ask(_) | Of::Stray => None,
     }
 }

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::words::{Message, Of, Reason, Told};
+use super::{
+    places::Seat,
+    words::{CancelKind, Message, Of, Reason, Told},
+};
 
 /// Time to pay what is owed, in milliseconds; and then for each message that waits to be written.
 const DRAIN: u64 = 2_000;
@@ -11,12 +14,14 @@ const DRAIN: u64 = 2_000;
 /// What a deadline is for. Of two at once the first of these comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Due {
-    /// The answer to a request of the agent's.
-    Read(usize),
+    /// The answer to a request of this number.
+    Request(usize),
     /// The end of a prompt that was stopped.
     Stop(usize),
     /// The end of a turn that was cancelled, which came as the so manieth.
     Floor(usize, usize),
+    /// The end of the turn of a session that is closed.
+    CloseSession(Seat),
     /// What is owed at the end.
     Drain,
 }
@@ -33,15 +38,39 @@ pub(super) enum Life {
     Closed(Reason),
 }
 
+/// How far the version agreement is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Accord {
+    /// There is none.
+    #[default]
+    None,
+    /// It was asked for.
+    Offered,
+    /// There is one.
+    Agreed,
+}
+
+/// A message, and what its writer has to know if it gets lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Frame {
+    pub(super) message: Message,
+    /// The prompt that it cancels, and how.
+    pub(super) cancels: Option<(usize, CancelKind)>,
+}
+
 /// One end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct End {
+    /// Whether it is initialized.
+    pub(super) accord: Accord,
+    /// Whether anything else was asked since.
+    pub(super) used: bool,
     /// Where it is.
     pub(super) life: Life,
     /// The last time it was told, in milliseconds.
     pub(super) clock: u64,
     /// What waits to be written.
-    pub(super) outbox: VecDeque<Message>,
+    pub(super) outbox: VecDeque<Frame>,
     /// What waits for the host.
     pub(super) told: VecDeque<Told>,
     /// When something is due.
@@ -62,14 +91,28 @@ impl End {
     /// Queues a message. After the end there is nobody to send it to.
     pub(super) fn send(&mut self, message: Message) {
         if !self.is_closed() {
-            self.outbox.push_back(message);
+            self.outbox.push_back(Frame { message, cancels: None });
         }
+    }
+
+    /// The same for a cancel of this prompt.
+    pub(super) fn send_cancel(&mut self, session: usize, prompt: usize, kind: CancelKind) {
+        self.outbox.push_back(Frame { message: Message::Cancel(session), cancels: Some((prompt, kind)) });
     }
 
     /// Takes messages back that were not written. Whether there were any.
     pub(super) fn unsend(&mut self, unwanted: &Message) -> bool {
+        self.take_back(|frame| frame.message == *unwanted)
+    }
+
+    /// The same for the cancels of this prompt.
+    pub(super) fn unsend_cancels(&mut self, prompt: usize) -> bool {
+        self.take_back(|frame| frame.cancels.is_some_and(|(of, _)| of == prompt))
+    }
+
+    fn take_back(&mut self, unwanted: impl Fn(&Frame) -> bool) -> bool {
         let before = self.outbox.len();
-        self.outbox.retain(|message| message != unwanted);
+        self.outbox.retain(|frame| !unwanted(frame));
         self.outbox.len() < before
     }
 
@@ -140,13 +183,13 @@ impl End {
     }
 
     /// The next message is written. A peer that reads gets its time again.
-    pub(super) fn hand_out(&mut self, owes: bool) -> Option<Message> {
-        let message = self.outbox.pop_front()?;
+    pub(super) fn hand_out(&mut self, owes: bool) -> Option<Frame> {
+        let frame = self.outbox.pop_front()?;
         if self.dues.contains_key(&Due::Drain) && !owes {
             self.arm_drain();
         }
         self.settle(owes);
-        Some(message)
+        Some(frame)
     }
 
     /// Nobody needs to hear of a cancel of what is over.

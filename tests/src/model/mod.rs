@@ -1,18 +1,22 @@
 //! A reference model of both ends, as one would keep the books on paper: which prompts there are and how each comes out,
-//! which permissions are open, what is on the wire, what each host is told and until when it has time. It is plain data,
-//! says of every step exactly what must follow, and shares nothing with the machines but the names of the settings.
+//! which sessions come and go, which permissions are open, what is on the wire, what each host is told and until when it has
+//! time. It is plain data, says of every step exactly what must follow, and shares nothing with the machines but the names of
+//! the settings.
 //!
 //! [`Twin`] drives the connections that ship through the same steps, over bytes, and compares.
 
 mod agent;
 mod client;
 mod end;
+mod places;
 mod real;
 mod steps;
+mod wire;
 pub mod words;
+mod work;
 
 use core::fmt;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use acp_core::Overlap;
 
@@ -20,14 +24,17 @@ use self::{
     agent::Agent,
     client::Client,
     end::End,
-    words::{Break, Cause, Message, Of, Pause, Reason, Report, Side, Step, Told, Update},
+    wire::Pipe,
+    words::{Leg, Message, Of, Pause, Plan, Report, Side, Step, Told, Want},
 };
 pub use self::{end::Due, real::Twin, steps::settings};
 
 /// What differs from one run to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Sessions that are open.
+    /// The version of the protocol that the ends agree on.
+    pub version: u16,
+    /// Sessions that are open when the run begins. 0: it begins before the version agreement.
     pub sessions: usize,
     /// What the client makes of a prompt while another runs.
     pub client: Overlap,
@@ -37,16 +44,8 @@ pub struct Setting {
     pub actions: usize,
     /// After how many steps the connection may end.
     pub calm: usize,
-}
-
-/// The way to one end.
-#[derive(Clone, Debug, Default)]
-struct Pipe {
-    messages: VecDeque<Message>,
-    /// How much of the first was read: nothing, not enough to know what it is about, or more.
-    part: u8,
-    /// Nothing comes through any more.
-    broken: bool,
+    /// Whether frames may get lost, and peers say what nobody should.
+    pub loses: bool,
 }
 
 /// What a step brings about.
@@ -70,8 +69,12 @@ pub struct Model {
     agent: Agent,
     to_client: Pipe,
     to_agent: Pipe,
+    /// How many sessions were made.
+    sessions: usize,
     /// The sessions of the prompts.
     prompts: Vec<usize>,
+    /// What the client asked for apart from that.
+    errands: Vec<Want>,
     /// The sessions of the agent's requests.
     asks: Vec<usize>,
     /// The sessions of the updates.
@@ -81,6 +84,8 @@ pub struct Model {
     /// Turns that the agent's host was told of, and those that it has not ended.
     known: BTreeSet<usize>,
     tickets: BTreeSet<usize>,
+    /// Errands that it was told of and has not answered.
+    desk: BTreeSet<(usize, Leg)>,
     /// Permissions and requests that the client's host was told of and has not answered.
     dialogs: BTreeSet<usize>,
     requests: BTreeSet<usize>,
@@ -96,27 +101,53 @@ impl fmt::Debug for Model {
 }
 
 impl Model {
-    /// Sessions are open, and nothing has happened.
+    /// The sessions are open, and nothing else has happened.
     #[must_use]
     pub fn new(setting: Setting) -> Self {
+        let mut model = Self::blank(setting);
+        Self::opening(setting).into_iter().for_each(|step| model.apply(step));
+        model.steps = 0;
+        model
+    }
+
+    /// Nothing has happened.
+    fn blank(setting: Setting) -> Self {
         Self {
             setting,
             steps: 0,
             now: 0,
-            client: Client::new(setting.client, setting.sessions),
-            agent: Agent::new(setting.agent, setting.sessions),
+            client: Client::new(setting.version, setting.client),
+            agent: Agent::new(setting.version, setting.agent),
             to_client: Pipe::default(),
             to_agent: Pipe::default(),
+            sessions: 0,
             prompts: Vec::new(),
+            errands: Vec::new(),
             asks: Vec::new(),
             updates: Vec::new(),
             calls: BTreeMap::new(),
             known: BTreeSet::new(),
             tickets: BTreeSet::new(),
+            desk: BTreeSet::new(),
             dialogs: BTreeSet::new(),
             requests: BTreeSet::new(),
             outcome: Outcome::default(),
         }
+    }
+
+    /// The steps after which the sessions are open.
+    fn opening(setting: Setting) -> Vec<Step> {
+        let wants = if setting.sessions == 0 { 0 } else { setting.sessions + 1 };
+        let opens = |errand| {
+            let want = if errand == 1 { Want::Initialize } else { Want::New };
+            let settled = Step::Settle(errand, Leg::First, true);
+            let there =
+                [Step::HandOut(Side::Client, 1), Step::Deliver(Side::Agent, 1, 0, 0), Step::Take(Side::Agent, 1)];
+            let back =
+                [Step::HandOut(Side::Agent, 1), Step::Deliver(Side::Client, 1, 0, 0), Step::Take(Side::Client, 1)];
+            [&[Step::Errand(want, Plan::Plain)][..], &there, &[settled], &back].concat()
+        };
+        (1..=wants).flat_map(opens).collect()
     }
 
     /// The setting.
@@ -144,12 +175,11 @@ impl Model {
         }
     }
 
-    fn pipe(&self, side: Side) -> &Pipe {
-        if side == Side::Client { &self.to_client } else { &self.to_agent }
-    }
-
-    fn pipe_mut(&mut self, side: Side) -> &mut Pipe {
-        if side == Side::Client { &mut self.to_client } else { &mut self.to_agent }
+    fn end_mut(&mut self, side: Side) -> &mut End {
+        match side {
+            Side::Client => &mut self.client.end,
+            Side::Agent => &mut self.agent.end,
+        }
     }
 
     fn owes(&self, side: Side) -> bool {
@@ -175,19 +205,37 @@ impl Model {
         (self.end(side).is_open(), self.end(side).is_closed())
     }
 
-    /// Requests of this end that are not resolved, and requests of the other end's that are not answered.
+    /// Requests of this end that are not resolved, requests of the other end's that are not answered, and sessions.
     #[must_use]
-    pub fn counts(&self, side: Side) -> (usize, usize) {
+    pub fn counts(&self, side: Side) -> (usize, usize, usize) {
         match side {
-            Side::Client => (self.client.unanswered(), self.client.owed.len()),
-            Side::Agent => (self.agent.asks.len(), self.agent.turns.len()),
+            Side::Client => (self.client.unresolved(), self.client.owed.len(), self.client.places.seats().len()),
+            Side::Agent => (self.agent.asks.len(), self.agent.unanswered(), self.agent.places.seats().len()),
         }
     }
 
-    /// How many prompts and requests there were.
+    /// How many prompts, errands and requests of the agent's there were.
     #[must_use]
-    pub const fn totals(&self) -> (usize, usize) {
-        (self.prompts.len(), self.asks.len())
+    pub const fn totals(&self) -> (usize, usize, usize) {
+        (self.prompts.len(), self.errands.len(), self.asks.len())
+    }
+
+    /// How many sessions were made.
+    #[must_use]
+    pub const fn sessions(&self) -> usize {
+        self.sessions
+    }
+
+    /// Which of the client's requests reached the agent as the so manieth.
+    #[must_use]
+    pub fn arrived(&self, number: usize) -> Option<Of> {
+        self.agent.arrived(number)
+    }
+
+    /// What an errand is for. The errands are counted from 1.
+    #[must_use]
+    pub fn want(&self, errand: usize) -> Want {
+        self.errands[errand - 1]
     }
 
     /// Takes one step.
@@ -197,37 +245,24 @@ impl Model {
         self.now += 1;
         self.outcome = Outcome::default();
         let now = self.now;
-        match step {
-            Step::Prompt(_)
-            | Step::Steer(_)
-            | Step::Cancel(..)
-            | Step::Decide(..)
-            | Step::Commit(_)
-            | Step::Serve(..) => self.client.end.clock = now,
-            Step::Report(..) | Step::Ask(..) | Step::Withdraw(_) | Step::End(..) => self.agent.end.clock = now,
-            Step::Take(..) | Step::HandOut(..) | Step::Wait(_) => {}
-            Step::Deliver(side, ..) | Step::Fire(side) | Step::Break(side, _) => {
-                match side {
-                    Side::Client => self.client.end.clock = now,
-                    Side::Agent => self.agent.end.clock = now,
-                };
-            }
+        if let Some(side) = step.side().filter(|_| step.is_timed()) {
+            self.end_mut(side).clock = now;
         }
         self.outcome.reply = self.command(step);
         match step {
             Step::Take(side, count) => self.take(side, count.into()),
             Step::HandOut(side, count) => self.hand_out(side, count.into()),
+            Step::Lose(side, back) => self.lose(side, back.into()),
+            Step::Stray(side, stray) => self.pipe_mut(side).put(Message::Stray(stray)),
             Step::Deliver(side, whole, part, _) => self.deliver(side, whole, part),
             Step::Wait(Pause::For(time)) => self.now += time,
             Step::Wait(Pause::Until(side)) => self.now = self.now.max(self.next(side).map_or(0, |(at, _)| at)),
-            Step::Fire(Side::Client) => {
-                while let Some(due) = self.client.end.due() {
-                    self.client.expire(due);
-                }
-            }
-            Step::Fire(Side::Agent) => {
-                while let Some(due) = self.agent.end.due() {
-                    self.agent.expire(due);
+            Step::Fire(side) => {
+                while let Some(due) = self.end_mut(side).due() {
+                    match side {
+                        Side::Client => self.client.expire(due),
+                        Side::Agent => self.agent.expire(due),
+                    }
                 }
             }
             Step::Break(side, how) => self.break_off(side, how),
@@ -247,6 +282,14 @@ impl Model {
                 reply
             }
             Step::Cancel(prompt, kind) => self.client.cancel(prompt, kind),
+            Step::Errand(want, plan) => {
+                let reply = self.client.errand(self.errands.len() + 1, want, plan);
+                if reply == "Done" {
+                    self.errands.push(want);
+                }
+                reply
+            }
+            Step::Retract(errand) => self.client.retract(errand),
             Step::Decide(ask, choice) => {
                 self.dialogs.remove(&ask);
                 self.client.decide(ask, choice)
@@ -267,6 +310,13 @@ impl Model {
                 }
                 reply
             }
+            Step::Tell(session) => {
+                let reply = self.agent.tell(session, self.updates.len() + 1);
+                if reply == "Queued" {
+                    self.updates.push(session);
+                }
+                reply
+            }
             Step::Ask(prompt, kind) => {
                 let reply = self.agent.ask(prompt, kind, self.asks.len() + 1);
                 if reply == "Done" {
@@ -274,13 +324,31 @@ impl Model {
                 }
                 reply
             }
+            Step::Insert(prompt) => self.agent.insert_prompt(prompt),
             Step::Withdraw(ask) => self.agent.withdraw(ask),
             Step::End(prompt, ending) => {
                 self.tickets.remove(&prompt);
                 self.agent.end_turn(prompt, ending)
             }
+            Step::Settle(errand, leg, well) => self.settle((errand, leg), well),
+            Step::Lock(locked) => {
+                self.agent.locked = locked;
+                "Done"
+            }
             _ => return None,
         })
+    }
+
+    fn settle(&mut self, of: (usize, Leg), well: bool) -> &'static str {
+        self.desk.remove(&of);
+        let want = self.want(of.0);
+        if !well {
+            return self.agent.refuse(of, want);
+        }
+        let makes = want == Want::New && of.1 != Leg::LogIn;
+        let reply = self.agent.grant(of, want, self.sessions + 1);
+        self.sessions += usize::from(makes && reply == "Queued");
+        reply
     }
 
     /// The number that an update has, or gets: that of the latest tool call, if it is about that.
@@ -294,6 +362,7 @@ impl Model {
     pub fn number(&self, step: Step) -> usize {
         match step {
             Step::Prompt(_) | Step::Steer(_) => self.prompts.len(),
+            Step::Errand(..) => self.errands.len(),
             Step::Ask(..) => self.asks.len(),
             Step::Report(prompt, Report::Finish) => self.calls.get(&prompt).copied().unwrap_or(0),
             _ => self.updates.len(),
@@ -301,94 +370,17 @@ impl Model {
     }
 
     fn take(&mut self, side: Side, count: usize) {
-        let told = if side == Side::Client { &mut self.client.end.told } else { &mut self.agent.end.told };
+        let told = &mut self.end_mut(side).told;
         let taken: Vec<_> = told.drain(..count.min(told.len())).collect();
         for told in &taken {
             let _new = match told {
                 Told::Prompt(number) => self.known.insert(*number) && self.tickets.insert(*number),
+                Told::Errand(number, leg, _) => self.desk.insert((*number, *leg)),
                 Told::Permission(ask, _) => self.dialogs.insert(*ask),
                 Told::Request(ask) => self.requests.insert(*ask),
                 _ => false,
             };
         }
         self.outcome.told = taken;
-    }
-
-    fn hand_out(&mut self, side: Side, count: usize) {
-        for _ in 0..count {
-            let owes = self.owes(side);
-            let end = if side == Side::Client { &mut self.client.end } else { &mut self.agent.end };
-            let Some(message) = end.hand_out(owes) else { break };
-            let other = if side == Side::Client { Side::Agent } else { Side::Client };
-            let pipe = self.pipe_mut(other);
-            if !pipe.broken {
-                pipe.messages.push_back(message.clone());
-            }
-            self.outcome.written.push(message);
-        }
-    }
-
-    fn deliver(&mut self, side: Side, whole: u8, part: u8) {
-        for _ in 0..whole {
-            let pipe = self.pipe_mut(side);
-            let Some(message) = pipe.messages.pop_front() else { break };
-            pipe.part = 0;
-            match side {
-                Side::Client => self.client_reads(message),
-                Side::Agent => self.agent_reads(&message),
-            }
-        }
-        let pipe = self.pipe_mut(side);
-        if !pipe.messages.is_empty() {
-            pipe.part = pipe.part.max(part);
-        }
-    }
-
-    fn client_reads(&mut self, message: Message) {
-        match message {
-            Message::Update(update) => {
-                let (Update::Text(number) | Update::Open(number) | Update::Finished(number) | Update::LastWord(number)) =
-                    update;
-                self.client.update(update, self.updates[number - 1]);
-            }
-            Message::Ask(ask, kind) => self.client.asked(ask, kind, self.asks[ask - 1]),
-            Message::Withdraw(Of::Ask(ask)) => self.client.taken_back(ask),
-            Message::Answer(Of::Prompt(number), said) => self.client.answered(number, said),
-            _ => self.client.end.tell(Told::Violation),
-        }
-    }
-
-    fn agent_reads(&mut self, message: &Message) {
-        match *message {
-            Message::Prompt(number) => self.agent.prompted(number, self.prompts[number - 1]),
-            Message::Cancel(session) => self.agent.cancelled(session, Cause::Session),
-            Message::Withdraw(Of::Prompt(number)) => self.agent.prompt_cancelled(number),
-            Message::Answer(Of::Ask(ask), said) => self.agent.answered(ask, said),
-            _ => self.agent.end.tell(Told::Violation),
-        }
-    }
-
-    fn break_off(&mut self, side: Side, how: Break) {
-        if how == Break::Eof && self.end(side).is_open() && self.pipe(side).part > 0 {
-            // What was left without a line break is no message. An agent says so, a client does not answer noise.
-            match side {
-                Side::Client => self.client.end.tell(Told::Violation),
-                Side::Agent => {
-                    self.agent.end.send(Message::NotUnderstood);
-                    self.agent.end.tell(Told::Violation);
-                }
-            }
-        }
-        if how != Break::Close {
-            *self.pipe_mut(side) = Pipe { broken: true, ..Pipe::default() };
-        }
-        match (side, how) {
-            (Side::Client, Break::Lost) => self.client.cut(Reason::Lost),
-            (Side::Agent, Break::Lost) => self.agent.cut(Reason::Lost),
-            (Side::Client, Break::Eof) => self.client.drain(Reason::Eof),
-            (Side::Agent, Break::Eof) => self.agent.drain(Reason::Eof),
-            (Side::Client, Break::Close) => self.client.drain(Reason::Local),
-            (Side::Agent, Break::Close) => self.agent.drain(Reason::Local),
-        }
     }
 }

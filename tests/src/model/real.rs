@@ -1,33 +1,33 @@
 //! The connections that ship, driven through the steps of the model over bytes, and compared with it after each.
 
+mod errands;
+mod half;
 mod hosts;
+mod names;
 mod reading;
+mod strange;
 
 use core::fmt::Write;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use acp_core::{
-    Agent, AgentAction, Cause as Timer, Client, ClientAction, Common, Config, Payload, PermissionTicket, RequestKey,
-    Role, SessionKey, Ticket, Timestamp, TurnKey, TurnTicket,
+    Agent, Cause as Timer, Client, Config, InitializeTicket, PermissionTicket, RequestKey, Role, SessionTicket, Ticket,
+    Timestamp, TurnKey, TurnTicket,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use self::reading::Names;
+use self::{half::Half, names::Names};
 use super::{
     Due, Model, Outcome, Setting,
-    words::{Break, Message, Of, Side, Step, Told, Update},
+    words::{Leg, Message, Of, Said, Side, Step, Told},
 };
-use crate::{bench::payload, taped::Taped};
 
-/// One end with its connection.
+/// What the agent's host answers an errand with.
 #[derive(Debug)]
-struct Half<R: Role> {
-    conn: Taped<R>,
-    sessions: Vec<SessionKey>,
-    /// Frames on their way here, and how much of the first was read.
-    pipe: VecDeque<Vec<u8>>,
-    read: usize,
-    broken: bool,
+enum Paper {
+    Initialize(InitializeTicket),
+    Session(SessionTicket),
+    Plain(Ticket),
 }
 
 /// The connections beside the model, with what happened so far.
@@ -35,8 +35,12 @@ struct Half<R: Role> {
 pub struct Twin {
     client: Half<Client>,
     agent: Half<Agent>,
+    /// Whether version 2 is spoken.
+    two: bool,
     names: Names,
     turns: BTreeMap<usize, TurnKey>,
+    errands: BTreeMap<usize, RequestKey>,
+    desk: BTreeMap<(usize, Leg), Paper>,
     dialogs: BTreeMap<usize, PermissionTicket>,
     requests: BTreeMap<usize, Ticket>,
     tickets: BTreeMap<usize, TurnTicket>,
@@ -50,7 +54,12 @@ pub struct Twin {
 /// What holds whatever the model says.
 #[derive(Debug, Default)]
 struct Laws {
+    /// Answers that are due twice, since the id was used twice.
+    doubled: Vec<Of>,
     answered: Vec<Of>,
+    /// Prompts whose answer was that they have their place, so that it is not the end of the turn.
+    inserted: BTreeSet<usize>,
+    done: BTreeSet<usize>,
     ended: BTreeSet<usize>,
     resolved: BTreeSet<usize>,
     closed: BTreeSet<Side>,
@@ -61,16 +70,21 @@ struct Laws {
 impl Laws {
     fn written(&mut self, message: &Message) -> Result<(), String> {
         match message {
-            Message::Answer(of, _) if self.answered.contains(of) => Err(format!("{of:?} is answered again")),
-            Message::Answer(of, _) => {
+            Message::Answer(Of::Stray, _) => Ok(()),
+            Message::Answer(of, _) if self.answered.contains(of) => {
+                let due = self.doubled.iter().position(|doubled| doubled == of);
+                due.map(|due| self.doubled.remove(due)).map(|_| ()).ok_or_else(|| format!("{of:?} is answered again"))
+            }
+            Message::Answer(of, said) => {
+                if let (Of::Prompt(prompt), Said::Inserted(_)) = (of, said) {
+                    self.inserted.insert(*prompt);
+                }
                 self.answered.push(*of);
                 Ok(())
             }
-            Message::Update(
-                Update::Text(number) | Update::Open(number) | Update::Finished(number) | Update::LastWord(number),
-            ) => {
-                let turn = self.updates.get(number).copied().unwrap_or(0);
-                let late = self.answered.contains(&Of::Prompt(turn));
+            Message::Update(update) => {
+                let turn = update.number().and_then(|number| self.updates.get(&number)).copied().unwrap_or(0);
+                let late = self.answered.contains(&Of::Prompt(turn)) && !self.inserted.contains(&turn);
                 if late { Err(format!("{message:?} follows the answer to prompt {turn}")) } else { Ok(()) }
             }
             _ => Ok(()),
@@ -82,6 +96,7 @@ impl Laws {
             _ if self.closed.contains(&side) => return Err(format!("{told:?} is told after the end")),
             Told::Closed(_) => self.closed.insert(side),
             Told::TurnEnded(prompt, _) => self.ended.insert(*prompt),
+            Told::Done(errand, ..) => self.done.insert(*errand),
             Told::Resolved(ask, _) => self.resolved.insert(*ask),
             _ => true,
         };
@@ -89,97 +104,31 @@ impl Laws {
     }
 }
 
-impl<R: Role> Half<R> {
-    fn new(config: Config) -> Self {
-        Self { conn: Taped::new(config), sessions: Vec::new(), pipe: VecDeque::new(), read: 0, broken: false }
-    }
-
-    /// The next bytes: so many whole frames, and of the next one so many 256ths, never all that is needed to know it.
-    fn bytes(&mut self, whole: u8, part: u8) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for _ in 0..whole {
-            let Some(frame) = self.pipe.pop_front() else { break };
-            bytes.extend_from_slice(&frame[self.read..]);
-            self.read = 0;
-        }
-        if let Some(frame) = self.pipe.front().filter(|_| part > 0) {
-            let upto = if part == 1 { 1 } else { frame.len() * usize::from(part) / 256 }.max(self.read);
-            bytes.extend_from_slice(&frame[self.read..upto]);
-            self.read = upto;
-        }
-        bytes
-    }
-
-    fn deliver(&mut self, whole: u8, part: u8, piece: u8, now: Timestamp) {
-        let bytes = self.bytes(whole, part);
-        let piece = if piece == 0 { bytes.len().max(1) } else { piece.into() };
-        for piece in bytes.chunks(piece) {
-            self.conn.handle_input(piece, now);
-        }
-    }
-
-    fn break_off(&mut self, how: Break, now: Timestamp) {
-        if how != Break::Close {
-            (self.broken, self.read) = (true, 0);
-            self.pipe.clear();
-        }
-        match how {
-            Break::Close => self.conn.close(now),
-            Break::Eof => self.conn.handle_eof(now),
-            Break::Lost => self.conn.handle_lost("broken pipe", now),
-        }
-    }
-}
-
 impl Twin {
-    /// Both ends of a connection, initialized, with its sessions.
+    /// Both ends of a connection, as far as the setting says.
     ///
     /// # Panics
     ///
     /// They do not come that far.
     #[must_use]
     pub fn new(setting: Setting) -> Self {
+        let versions = || (1..=setting.version).collect();
         let mut config = Config::client();
+        config.versions = versions();
         (config.overlap, config.limits.actions) = (setting.client, setting.actions);
-        let mut client = Half::<Client>::new(config);
+        let client = Half::<Client>::new(config);
         let mut config = Config::agent();
+        config.versions = versions();
         (config.overlap, config.limits.actions) = (setting.agent, setting.actions);
-        let mut agent = Half::<Agent>::new(config);
-        let now = Timestamp::ZERO;
-        let offer = payload(json!({ "clientCapabilities": { "fs": { "readTextFile": true } } }));
-        client.conn.initialize(&offer, now).expect("the first command");
-        for session in 0..=setting.sessions {
-            while let Some(frame) = client.conn.poll_transmit() {
-                agent.conn.handle_input(&frame.into_line(), now);
-            }
-            match agent.conn.poll_action() {
-                Some(AgentAction::Initialize { ticket, .. }) => {
-                    agent.conn.accept_initialize(ticket, &Payload::EMPTY, now).expect("an object");
-                }
-                Some(AgentAction::SessionRequested { ticket, .. }) => {
-                    let result = payload(json!({ "sessionId": session.to_string() }));
-                    let (key, _) = agent.conn.accept_session(ticket, &result, now).expect("a new session");
-                    agent.sessions.push(key);
-                }
-                other => panic!("the opening of the connection told the agent {other:?}"),
-            }
-            while let Some(frame) = agent.conn.poll_transmit() {
-                client.conn.handle_input(&frame.into_line(), now);
-            }
-            let Some(ClientAction::Common(Common::Resolved(resolved))) = client.conn.poll_action() else {
-                panic!("the opening of the connection failed");
-            };
-            client.sessions.extend(resolved.session);
-            if session < setting.sessions {
-                let params = payload(json!({ "cwd": "/", "mcpServers": [] }));
-                client.conn.request("session/new", Some(params), None, now).expect("it is initialized");
-            }
-        }
-        Self {
+        let agent = Half::<Agent>::new(config);
+        let mut twin = Self {
             client,
             agent,
-            names: Names::default(),
+            two: setting.version == 2,
+            names: Names::of(setting.version),
             turns: BTreeMap::new(),
+            errands: BTreeMap::new(),
+            desk: BTreeMap::new(),
             dialogs: BTreeMap::new(),
             requests: BTreeMap::new(),
             tickets: BTreeMap::new(),
@@ -188,7 +137,17 @@ impl Twin {
             laws: Laws::default(),
             trace: format!("{setting:?}\n"),
             steps: 0,
+        };
+        let mut model = Model::blank(setting);
+        for step in Model::opening(setting) {
+            model.apply(step);
+            twin.follow(step, &model);
         }
+        if setting.sessions > 0 {
+            let _ = writeln!(twin.trace, "      -- the sessions are open --");
+            twin.steps = 0;
+        }
+        twin
     }
 
     /// Takes the step that the model has just taken.
@@ -203,8 +162,11 @@ impl Twin {
         let reply = self.command(step, model, now);
         let mut outcome = Outcome { reply, ..Outcome::default() };
         match step {
-            Step::Take(side, count) => outcome.told = self.take(side, count),
+            Step::Take(side, count) => outcome.told = self.take(side, count, model),
             Step::HandOut(side, count) => outcome.written = self.hand_out(side, count),
+            Step::Lose(Side::Client, back) => self.client.lose(&mut self.agent, back, now),
+            Step::Lose(Side::Agent, back) => self.agent.lose(&mut self.client, back, now),
+            Step::Stray(side, stray) => self.stray(side, stray),
             Step::Deliver(Side::Client, whole, part, piece) => self.client.deliver(whole, part, piece, now),
             Step::Deliver(Side::Agent, whole, part, piece) => self.agent.deliver(whole, part, piece, now),
             Step::Fire(Side::Client) => self.client.conn.handle_timeout(now),
@@ -213,6 +175,8 @@ impl Twin {
             Step::Break(Side::Agent, how) => self.agent.break_off(how, now),
             _ => {}
         }
+        self.client.note(model.sessions());
+        self.agent.note(model.sessions());
         self.agree(&outcome, model.outcome(), "what followed");
         for message in &outcome.written {
             let lawful = self.laws.written(message);
@@ -241,9 +205,8 @@ impl Twin {
             }
             let Some(step) = model.winding_up() else {
                 self.nothing_left();
-                let (prompts, asks) = model.totals();
-                let all = (self.laws.ended.len(), self.laws.resolved.len());
-                return self.agree(&all, &(prompts, asks), "how many prompts and requests came out");
+                let all = (self.laws.ended.len(), self.laws.done.len(), self.laws.resolved.len());
+                return self.agree(&all, &model.totals(), "how many prompts, errands and requests came out");
             };
             model.apply(step);
             self.follow(step, &model);
@@ -257,34 +220,36 @@ impl Twin {
 
     /// The gauges of an end.
     fn compare(&self, side: Side, model: &Model) {
-        type Gauges = ((bool, bool), bool, (usize, usize), Option<(u64, &'static str)>);
+        type Gauges = ((bool, bool), bool, (usize, usize, usize), Option<(u64, &'static str)>);
         fn gauges<R: Role>(half: &Half<R>) -> Gauges {
             let conn = &half.conn;
             let life = (conn.close_reason().is_none(), conn.is_closed());
             let due = conn.poll_timeout().map(|due| {
                 let name = match due.cause {
-                    Timer::Request(_) => "Read",
+                    Timer::Request(_) => "Request",
                     Timer::StopConfirm(_) => "Stop",
                     Timer::ForceCancelled(_) => "Floor",
+                    Timer::CloseSession(_) => "CloseSession",
                     Timer::Drain => "Drain",
                     _ => "?",
                 };
                 (u64::try_from(due.at.saturating_duration_since(Timestamp::ZERO).as_millis()).unwrap_or(0), name)
             });
-            (life, conn.wants_input(), (conn.unresolved(), conn.unanswered().count()), due)
+            (life, conn.wants_input(), (conn.unresolved(), conn.unanswered().count(), conn.sessions()), due)
         }
         let due = model.next(side).map(|(at, due)| {
             let name = match due {
-                Due::Read(_) => "Read",
+                Due::Request(_) => "Request",
                 Due::Stop(_) => "Stop",
                 Due::Floor(..) => "Floor",
+                Due::CloseSession(_) => "CloseSession",
                 Due::Drain => "Drain",
             };
             (at, name)
         });
         let expected = (model.life(side), model.reads(side), model.counts(side), due);
         let real = if side == Side::Client { gauges(&self.client) } else { gauges(&self.agent) };
-        self.agree(&real, &expected, "(open, closed), reads on, (unresolved, unanswered), next deadline");
+        self.agree(&real, &expected, "(open, closed), reads on, (unresolved, unanswered, sessions), next deadline");
     }
 
     fn nothing_left(&self) {
@@ -297,7 +262,7 @@ impl Twin {
         self.agree(&live, &false, "whether a turn is left");
     }
 
-    fn take(&mut self, side: Side, count: u8) -> Vec<Told> {
+    fn take(&mut self, side: Side, count: u8, model: &Model) -> Vec<Told> {
         let mut told = Vec::new();
         for _ in 0..count {
             match side {
@@ -307,7 +272,7 @@ impl Twin {
                 }
                 Side::Agent => {
                     let Some(action) = self.agent.conn.poll_action() else { break };
-                    told.push(self.agent_told(action));
+                    told.push(self.agent_told(action, model));
                 }
             }
         }
@@ -317,20 +282,13 @@ impl Twin {
     fn hand_out(&mut self, side: Side, count: u8) -> Vec<Message> {
         let mut written = Vec::new();
         for _ in 0..count {
-            let frame = match side {
-                Side::Client => self.client.conn.poll_transmit(),
-                Side::Agent => self.agent.conn.poll_transmit(),
+            let line = match side {
+                Side::Client => self.client.transmit(&mut self.agent),
+                Side::Agent => self.agent.transmit(&mut self.client),
             };
-            let Some(frame) = frame else { break };
-            let line = frame.into_line();
+            let Some(line) = line else { break };
             let value: Value = serde_json::from_slice(&line).expect("a frame is JSON");
-            assert!(line.ends_with(b"\n") && line.iter().filter(|byte| **byte == b'\n').count() == 1, "one line");
             written.push(self.names.message(side, &value));
-            match side {
-                Side::Client if !self.agent.broken => self.agent.pipe.push_back(line.to_vec()),
-                Side::Agent if !self.client.broken => self.client.pipe.push_back(line.to_vec()),
-                _ => {}
-            }
         }
         written
     }

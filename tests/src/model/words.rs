@@ -1,9 +1,14 @@
-//! The words of the model: what can happen, what goes over the wire, and what a host is told. Prompts, the agent's
-//! requests and updates go by numbers, each counted from 1 in the order in which the hosts came up with them.
+//! The words of the model: what can happen, what goes over the wire, and what a host is told. Prompts, the client's errands,
+//! the agent's requests and updates go by numbers, each counted from 1 in the order in which the hosts came up with them;
+//! sessions in the order in which they were made. The number 0 is for what nobody ever came up with.
+
+mod step;
 
 use core::fmt::{self, Display};
 
 pub use acp_core::CancelKind;
+
+pub use self::step::Step;
 
 /// Either end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,6 +17,45 @@ pub enum Side {
     Client,
     /// The agent.
     Agent,
+}
+
+/// What a client asks for, apart from prompts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// The version agreement.
+    Initialize,
+    /// A new session.
+    New,
+    /// This stored session, with its history.
+    Load(usize),
+    /// The same without.
+    Resume(usize),
+    /// The end of this session.
+    Close(usize),
+    /// A login.
+    LogIn,
+}
+
+/// How it asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// It waits as long as it takes.
+    Plain,
+    /// It waits for 20 s.
+    Bounded,
+    /// It may log in once, if the agent demands it, and then ask again.
+    LogIn,
+}
+
+/// The requests that one errand comes to, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Leg {
+    /// The first.
+    First,
+    /// The login that was demanded.
+    LogIn,
+    /// The first once more.
+    Again,
 }
 
 /// What an agent asks for.
@@ -76,51 +120,30 @@ pub enum Pause {
     Until(Side),
 }
 
-/// What can happen next.
+/// What a faulty peer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// The client's host prompts in this session.
-    Prompt(usize),
-    /// The client's host prompts in place of what runs.
-    Steer(usize),
-    /// The client's host cancels this prompt.
-    Cancel(usize, CancelKind),
-    /// The client's host decides this permission request.
-    Decide(usize, Choice),
-    /// The client's host begins to save its decision.
-    Commit(usize),
-    /// The client's host answers this request, well or not.
-    Serve(usize, bool),
-    /// The agent's host reports something in this turn.
-    Report(usize, Report),
-    /// The agent's host asks for something in this turn.
-    Ask(usize, Kind),
-    /// The agent's host takes this request back.
-    Withdraw(usize),
-    /// The agent's host ends this turn.
-    End(usize, Ending),
-    /// This host takes up to so many actions.
-    Take(Side, u8),
-    /// Up to so many frames of this end are written.
-    HandOut(Side, u8),
-    /// This end reads so many messages, and so many 256ths of the next one, in pieces of so many bytes (0: in one). One
-    /// 256th is one byte.
-    Deliver(Side, u8, u8, u8),
-    /// Time passes.
-    Wait(Pause),
-    /// This end is told that time has passed.
-    Fire(Side),
-    /// This end's connection ends.
-    Break(Side, Break),
+pub enum Stray {
+    /// A request nobody serves, under the id of this one, which was written before.
+    Again(Of),
+    /// A second `initialize`.
+    Initialize,
+    /// A request for what the agent does not offer.
+    Delete,
+    /// An answer to nothing.
+    Answer,
 }
 
 /// What a cancel or an answer is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Of {
     /// A prompt of the client's.
     Prompt(usize),
+    /// An errand of the client's.
+    Errand(usize, Leg),
     /// A request of the agent's.
     Ask(usize),
+    /// A request that was none of either host's.
+    Stray,
 }
 
 /// What an answer says.
@@ -128,23 +151,65 @@ pub enum Of {
 pub enum Said {
     /// `end_turn`.
     Ended,
+    /// Version 2: the prompt has its place; whether the host gave it one.
+    Inserted(bool),
     /// `cancelled`.
     Cancelled,
     /// The error that says that it was cancelled.
     Withdrawn,
-    /// Another error.
-    Failed,
+    /// An error of another code.
+    Failed(i64),
     /// The option was chosen.
     Allowed,
     /// The permission's outcome is `cancelled`.
     Dismissed,
     /// The file.
+    File,
+    /// A new session.
+    Session(usize),
+    /// The version.
+    Version(u64),
+    /// It is done.
     Done,
+}
+
+/// Version 2: why work is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It came to its end.
+    Ended,
+    /// It was cancelled.
+    Cancelled,
+    /// With an error of this code.
+    Error(i64),
+}
+
+/// Version 2: what a session is said to be at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Work goes on.
+    Running,
+    /// It waits for the user.
+    Waiting,
+    /// None goes on; why it is over, if that is news.
+    Rest(Option<Stop>),
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self::Rest(None)
+    }
 }
 
 /// One update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
+    /// Version 2: this session is at this.
+    State(usize, State),
+    /// Version 2: the message of this prompt; whether its host gave it a place.
+    User(usize, bool),
+    /// Version 2: the history of this session is told.
+    Replayed(usize),
     /// A piece of text.
     Text(usize),
     /// A tool call begins.
@@ -155,11 +220,37 @@ pub enum Update {
     LastWord(usize),
 }
 
+impl Update {
+    /// The number of the update, or of the tool call, if it has one.
+    #[must_use]
+    pub const fn number(self) -> Option<usize> {
+        match self {
+            Self::Text(number) | Self::Open(number) | Self::Finished(number) | Self::LastWord(number) => Some(number),
+            Self::State(..) | Self::User(..) | Self::Replayed(_) => None,
+        }
+    }
+}
+
+/// What an update belongs to, for a client's host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The turn of this prompt.
+    Turn(usize),
+    /// No turn.
+    OutOfTurn,
+    /// The history of a session that is being opened.
+    Replay,
+    /// It came before the session was known.
+    Early,
+}
+
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
     /// `session/prompt`.
     Prompt(usize),
+    /// Any other request of the client's.
+    Errand(usize, Leg),
     /// `session/cancel` of this session.
     Cancel(usize),
     /// `$/cancel_request`.
@@ -172,6 +263,10 @@ pub enum Message {
     Answer(Of, Said),
     /// What arrived was no message.
     NotUnderstood,
+    /// Version 2: an id that is in use was used again.
+    UsedTwice,
+    /// What a faulty peer says.
+    Stray(Stray),
     /// Something that has no place here.
     Other(String),
 }
@@ -183,6 +278,8 @@ pub enum Cause {
     Session,
     /// `$/cancel_request`.
     Request,
+    /// Its session is closed.
+    CloseSession,
     /// The connection ends.
     Closing,
 }
@@ -202,19 +299,23 @@ pub enum Settled {
     Failed,
     /// It was never sent.
     NotSent,
+    /// It never arrived.
+    Undelivered,
     /// The connection ended first.
     Closed,
 }
 
-/// How a request came out, for the agent's host.
+/// How a request came out, for who asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// It was answered.
     Answered(Said),
-    /// Its turn was cancelled, or it was taken back in time.
+    /// What it belonged to is over, or it was taken back in time.
     Cancelled(Cause),
     /// Nobody answered in time.
     TimedOut,
+    /// It never arrived.
+    Undelivered,
     /// The connection ended first.
     Closed,
 }
@@ -235,20 +336,30 @@ pub enum Reason {
 /// What a host is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// The client: an update, of this prompt or of none.
-    Update(Update, Option<usize>),
+    /// The client: an update, in this session, if it is known.
+    Update(Update, Option<usize>, Origin),
     /// The client: a permission is asked for, in the turn of this prompt or of none.
     Permission(usize, Option<usize>),
     /// The client: it is void.
     Revoked(usize),
     /// The client: a file is asked for.
     Request(usize),
-    /// The client: nobody needs the answer to this request any more.
-    CancelRequested(usize),
+    /// Nobody needs the answer to this request any more.
+    CancelRequested(Of),
+    /// A cancel of this request did not arrive.
+    CancelUnconfirmed(Of),
+    /// The client: a cancel of this turn did not arrive; whether a Stop, or a Steer, has to be asked again.
+    CancelUndelivered(usize, bool, bool),
+    /// The client, version 2: a prompt has its place; whether the agent's host gave it one.
+    Inserted(usize, bool),
     /// The client: these tool calls of a turn that is over have no result.
     CallsLeftOpen(usize, Vec<usize>),
     /// The client: how a prompt came out.
     TurnEnded(usize, Settled),
+    /// The client: how an errand came out, and the session that it was about.
+    Done(usize, Option<usize>, Resolution),
+    /// The agent: the client wants something. Of a session that is opened: whether its history is to be told.
+    Errand(usize, Leg, bool),
     /// The agent: a turn begins.
     Prompt(usize),
     /// The agent: a prompt that waits at its backend is not to begin.
@@ -271,43 +382,19 @@ pub enum Told {
     Other(String),
 }
 
-impl Display for Side {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if *self == Self::Client { "client" } else { "agent" })
+impl Side {
+    /// The other end.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Client => Self::Agent,
+            Self::Agent => Self::Client,
+        }
     }
 }
 
-impl Display for Step {
+impl Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self::Prompt(session) => write!(f, "the client prompts in session {session}"),
-            Self::Steer(session) => write!(f, "the client steers session {session}"),
-            Self::Cancel(prompt, kind) => write!(f, "the client cancels prompt {prompt} ({kind:?})"),
-            Self::Decide(ask, choice) => write!(f, "the client decides permission {ask}: {choice:?}"),
-            Self::Commit(ask) => write!(f, "the client begins to save its decision of permission {ask}"),
-            Self::Serve(ask, true) => write!(f, "the client answers request {ask}"),
-            Self::Serve(ask, false) => write!(f, "the client answers request {ask} with an error"),
-            Self::Report(prompt, report) => write!(f, "the agent reports in turn {prompt}: {report:?}"),
-            Self::Ask(prompt, kind) => write!(f, "the agent asks in turn {prompt}: {kind:?}"),
-            Self::Withdraw(ask) => write!(f, "the agent takes back request {ask}"),
-            Self::End(prompt, ending) => write!(f, "the agent's host ends turn {prompt}: {ending:?}"),
-            Self::Take(side, count) => write!(f, "the {side}'s host takes up to {count} actions"),
-            Self::HandOut(side, count) => write!(f, "the {side} writes up to {count} frames"),
-            Self::Deliver(side, whole, part, piece) => {
-                write!(f, "the {side} reads up to {whole} messages")?;
-                match part {
-                    0 => {}
-                    1 => f.write_str(", and one byte")?,
-                    part => write!(f, ", and {part}/256 of the next")?,
-                }
-                if piece == 0 { Ok(()) } else { write!(f, ", {piece} bytes at a time") }
-            }
-            Self::Wait(Pause::For(time)) => write!(f, "{time} ms pass"),
-            Self::Wait(Pause::Until(side)) => write!(f, "time passes until the next deadline of the {side}"),
-            Self::Fire(side) => write!(f, "the {side} looks at the clock"),
-            Self::Break(side, Break::Close) => write!(f, "the {side}'s host closes"),
-            Self::Break(side, Break::Eof) => write!(f, "the stream to the {side} ends"),
-            Self::Break(side, Break::Lost) => write!(f, "the {side} loses the stream"),
-        }
+        f.write_str(if *self == Self::Client { "client" } else { "agent" })
     }
 }

@@ -293,3 +293,19 @@ fn a_tool_call_and_a_terminal_are_cancelled_by_requests_of_their_own() {
     assert_eq!(heard(&mut client)[1..], ["resolved 4 s1 Result", "resolved 5 s1 Error -32602"]);
     assert!(client.conn.is_live(turn), "the work goes on");
 }
+
+#[test]
+fn closing_a_session_twice_ends_it_once_and_leaves_a_committed_owner_its_answer() {
+    let (mut client, _) = client_in(client_config(|_| ()));
+    asks(&mut client, "p", "s1");
+    client.heard();
+    assert!(client.commit(1));
+    let (first, second) = (close(&mut client), close(&mut client));
+    client.result(second, json!({}));
+    assert_eq!(heard(&mut client), ["signal 1", &format!("resolved {second} (gone) Result")]);
+    client.result(first, json!({}));
+    assert_eq!(heard(&mut client), [format!("resolved {first} (gone) Result")]);
+    assert_eq!((client.said(), client.conn.unanswered().count()), (vec![], 1));
+    assert_eq!(client.decide(1, "yes"), acp_core::Delivery::Queued);
+    assert_eq!(client.said(), ["p: yes"]);
+}

@@ -1,8 +1,8 @@
 //! A client's turn in version 2: inserted by the answer to its prompt, over when the session comes to rest.
 
-use acp_core::{Misuse, Overlap, machine::Foreground};
+use acp_core::{CancelKind, Misuse, Overlap, TurnKey, machine::Foreground};
 use acp_tests::{
-    client::text,
+    client::{ClientBench, text},
     v2::{client_config, client_in, client_is_at_rest, heard, idle, inserts, running, state, update},
 };
 use serde_json::json;
@@ -182,21 +182,6 @@ fn prompts_that_are_sent_at_once_end_with_the_work_that_they_share() {
 }
 
 #[test]
-fn a_prompt_that_has_its_place_before_an_older_one_is_over_with_its_own_work() {
-    let (mut client, session, _) = running(client_config(|config| config.overlap = Overlap::Forward(8)));
-    let now = client.now;
-    client.conn.prompt(session, &text("more"), None, now).expect("it is sent");
-    assert_eq!(client.said(), ["ask 4 session/prompt"]);
-    inserts(&mut client, 4, "m2");
-    idle(&mut client, "end_turn");
-    assert_eq!(heard(&mut client), ["turn 2 inserted m2", "turn 2 Ended(EndTurn)"]);
-    inserts(&mut client, 3, "m1");
-    idle(&mut client, "end_turn");
-    assert_eq!(heard(&mut client), ["turn 1 inserted m1", "turn 1 Ended(EndTurn)"]);
-    client_is_at_rest(&client.conn);
-}
-
-#[test]
 fn a_state_of_another_session_or_of_a_child_ends_nothing_here() {
     let (mut client, _, turn) = running(client_config(|_| ()));
     client.session("s2");
@@ -212,8 +197,7 @@ fn a_state_of_another_session_or_of_a_child_ends_nothing_here() {
 
 #[test]
 fn in_version_1_a_state_is_told_and_means_nothing() {
-    let (mut client, session, turn) =
-        acp_tests::client::ClientBench::running(client_config(|config| config.offer = Some(1)));
+    let (mut client, session, turn) = ClientBench::running(client_config(|config| config.offer = Some(1)));
     for word in ["running", "idle"] {
         state(&mut client, "s1", word);
     }
@@ -222,4 +206,51 @@ fn in_version_1_a_state_is_told_and_means_nothing() {
     client.stops(3, "end_turn");
     assert_eq!(client.heard(), ["turn 1 Ended(EndTurn)"]);
     assert_eq!(client.conn.foreground(session), Foreground::Idle);
+}
+
+#[test]
+fn what_was_inserted_is_over_when_the_session_rests_whatever_waits_before_it() {
+    let (mut client, session, first) = running(client_config(|config| config.overlap = Overlap::Forward(1)));
+    let (second, request) = client.prompt(session);
+    inserts(&mut client, request, "m2");
+    idle(&mut client, "end_turn");
+    assert_eq!(heard(&mut client), ["turn 2 inserted m2", "turn 2 Ended(EndTurn)"]);
+    assert!(client.conn.is_live(first) && !client.conn.is_live(second));
+    inserts(&mut client, 3, "m1");
+    idle(&mut client, "end_turn");
+    assert_eq!(heard(&mut client), ["turn 1 inserted m1", "turn 1 Ended(EndTurn)"]);
+    client_is_at_rest(&client.conn);
+}
+
+/// A prompt is sent behind the cancel of one that is never inserted, and inserted before that one is refused.
+fn behind_a_cancel() -> (ClientBench, TurnKey) {
+    let (mut client, session, first) = running(client_config(|config| config.overlap = Overlap::Forward(1)));
+    let now = client.now;
+    assert!(client.conn.cancel_turn(first, CancelKind::Steer, now).is_ok());
+    let (second, request) = client.prompt(session);
+    inserts(&mut client, request, "m2");
+    client.error(3, -32800);
+    assert_eq!(heard(&mut client), ["turn 2 inserted m2", "turn 1 Cancelled, Error -32800"]);
+    client.said();
+    (client, second)
+}
+
+#[test]
+fn work_that_ends_by_itself_is_that_of_what_was_sent_behind_a_cancel_too() {
+    for (reason, outcome) in [("end_turn", "turn 2 Ended(EndTurn)"), ("refusal", "turn 2 Ended(Refusal)")] {
+        let (mut client, _) = behind_a_cancel();
+        idle(&mut client, reason);
+        assert_eq!(heard(&mut client), [outcome]);
+        client_is_at_rest(&client.conn);
+    }
+}
+
+#[test]
+fn a_cancel_is_about_all_that_was_sent_before_it_also_behind_another_one() {
+    let (mut client, second) = behind_a_cancel();
+    let now = client.now;
+    assert!(client.conn.cancel_turn(second, CancelKind::Stop, now).is_ok());
+    idle(&mut client, "cancelled");
+    assert_eq!(heard(&mut client), ["turn 2 Cancelled"]);
+    client_is_at_rest(&client.conn);
 }

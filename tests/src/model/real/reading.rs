@@ -1,105 +1,21 @@
 //! Frames and actions in the words of the model.
 
 use core::fmt::Debug;
-use std::collections::BTreeMap;
 
 use acp_core::{
-    AgentAction, CancelCause, ClientAction, CloseReason, Common, IncomingKey, Origin, Outcome, Settlement, TurnKey,
-    wire::code,
+    AgentAction, CancelCause, ClientAction, CloseReason, Common, IncomingKey, Outcome, Settlement, TurnKey,
+    wire::{Method, code},
 };
 use serde_json::Value;
 
-use super::Twin;
-use crate::model::words::{Cause, Kind, Message, Of, Reason, Resolution, Said, Settled, Side, Told, Update};
-
-/// The ids on the wire, and what they stand for.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    prompts: BTreeMap<u64, usize>,
-    asks: BTreeMap<u64, usize>,
-    /// What the client's host was told of.
-    keys: BTreeMap<IncomingKey, usize>,
-}
-
-impl Names {
-    /// What a frame of this end says.
-    pub(super) fn message(&mut self, side: Side, frame: &Value) -> Message {
-        self.known(side, frame).unwrap_or_else(|| Message::Other(frame.to_string()))
-    }
-
-    fn known(&mut self, side: Side, frame: &Value) -> Option<Message> {
-        let (params, id) = (&frame["params"], frame["id"].as_u64());
-        let prompt = |id: u64| self.prompts.get(&id).copied();
-        let ask = |id: u64| self.asks.get(&id).copied();
-        Some(match (side, frame["method"].as_str(), id) {
-            (Side::Client, Some("session/prompt"), Some(id)) => {
-                let number = number(&params["prompt"][0]["text"])?;
-                if self.prompts.insert(id, number).is_some() {
-                    return None;
-                }
-                Message::Prompt(number)
-            }
-            (Side::Client, Some("session/cancel"), None) => Message::Cancel(number(&params["sessionId"])?),
-            (Side::Client, Some("$/cancel_request"), None) => {
-                Message::Withdraw(Of::Prompt(prompt(params["requestId"].as_u64()?)?))
-            }
-            (Side::Client, None, Some(id)) => Message::Answer(Of::Ask(ask(id)?), said(frame)?),
-            (Side::Agent, Some("session/request_permission"), Some(id)) => {
-                self.asked(id, &params["toolCall"]["toolCallId"], Kind::Permission)?
-            }
-            (Side::Agent, Some("fs/read_text_file"), Some(id)) => self.asked(id, &params["path"], Kind::Read)?,
-            (Side::Agent, Some("$/cancel_request"), None) => {
-                Message::Withdraw(Of::Ask(ask(params["requestId"].as_u64()?)?))
-            }
-            (Side::Agent, Some("session/update"), None) => Message::Update(update(&params["update"])?),
-            (Side::Agent, None, Some(id)) => Message::Answer(Of::Prompt(prompt(id)?), said(frame)?),
-            (Side::Agent, None, None) if frame["id"].is_null() && frame["error"]["code"] == code::PARSE_ERROR => {
-                Message::NotUnderstood
-            }
-            _ => return None,
-        })
-    }
-
-    fn asked(&mut self, id: u64, name: &Value, kind: Kind) -> Option<Message> {
-        let number = number(name)?;
-        self.asks.insert(id, number).is_none().then_some(Message::Ask(number, kind))
-    }
-}
-
-fn number(text: &Value) -> Option<usize> {
-    text.as_str()?.parse().ok()
-}
-
-fn update(update: &Value) -> Option<Update> {
-    let call = number(&update["toolCallId"]);
-    Some(match (update["sessionUpdate"].as_str()?, update["status"].as_str()) {
-        ("agent_message_chunk", None) => Update::Text(number(&update["content"]["text"])?),
-        ("tool_call", None) => Update::Open(call?),
-        ("tool_call_update", Some("completed")) => Update::Finished(call?),
-        ("tool_call_update", Some("failed")) => Update::LastWord(call?),
-        _ => return None,
-    })
-}
-
-/// What a response says.
-fn said(frame: &Value) -> Option<Said> {
-    match frame["error"]["code"].as_i64() {
-        Some(code::REQUEST_CANCELLED) => Some(Said::Withdrawn),
-        Some(_) => Some(Said::Failed),
-        None => result(&frame["result"]),
-    }
-}
-
-fn result(result: &Value) -> Option<Said> {
-    match (result["stopReason"].as_str(), result["outcome"]["outcome"].as_str(), result["content"].as_str()) {
-        (Some("end_turn"), None, None) => Some(Said::Ended),
-        (Some("cancelled"), None, None) => Some(Said::Cancelled),
-        (None, Some("selected"), None) if result["outcome"]["optionId"] == "yes" => Some(Said::Allowed),
-        (None, Some("cancelled"), None) => Some(Said::Dismissed),
-        (None, None, Some("text")) => Some(Said::Done),
-        _ => None,
-    }
-}
+use super::{
+    Paper, Twin,
+    names::{is_named, number, result},
+};
+use crate::model::{
+    Model,
+    words::{Cause, Leg, Of, Origin, Reason, Resolution, Said, Settled, Told, Want},
+};
 
 /// The name of a value of an enumeration that the model has, too.
 pub(super) fn word(value: &impl Debug) -> &'static str {
@@ -122,6 +38,7 @@ const fn cause(cause: CancelCause) -> Option<Cause> {
     Some(match cause {
         CancelCause::Session => Cause::Session,
         CancelCause::Request => Cause::Request,
+        CancelCause::CloseSession => Cause::CloseSession,
         CancelCause::Closing => Cause::Closing,
         _ => return None,
     })
@@ -134,6 +51,7 @@ fn settled(settlement: &Settlement, outcome: &Outcome) -> Option<Settled> {
         (Settlement::CancelledUnasked, _) => Settled::CancelledUnasked,
         (Settlement::EndedAlthoughCancelled(_), _) => Settled::EndedAlthoughCancelled,
         (Settlement::Failed, Outcome::NotSent) => Settled::NotSent,
+        (Settlement::Failed, Outcome::Undelivered) => Settled::Undelivered,
         (Settlement::Failed, Outcome::Error(_)) => Settled::Failed,
         (Settlement::Closed, Outcome::Closed) => Settled::Closed,
         _ => return None,
@@ -144,9 +62,10 @@ fn resolution(outcome: &Outcome) -> Option<Resolution> {
     Some(match outcome {
         Outcome::Result(value) => Resolution::Answered(result(&value.get::<Value>().ok()?)?),
         Outcome::Error(error) if error.code == code::REQUEST_CANCELLED => Resolution::Answered(Said::Withdrawn),
-        Outcome::Error(_) => Resolution::Answered(Said::Failed),
+        Outcome::Error(error) => Resolution::Answered(Said::Failed(error.code)),
         Outcome::Cancelled(of) => Resolution::Cancelled(cause(*of)?),
         Outcome::TimedOut => Resolution::TimedOut,
+        Outcome::Undelivered => Resolution::Undelivered,
         Outcome::Closed => Resolution::Closed,
         _ => return None,
     })
@@ -158,6 +77,13 @@ fn common(common: &Common) -> Option<Told> {
         Common::Closed(why) => reason(why).map(Told::Closed),
         _ => None,
     }
+}
+
+/// What an errand looks like to the agent's host.
+enum Like {
+    Any,
+    Open(Method),
+    Close(usize),
 }
 
 impl Twin {
@@ -177,13 +103,20 @@ impl Twin {
 
     fn of_client(&mut self, action: ClientAction) -> Option<Told> {
         Some(match action {
-            ClientAction::Update { origin, params, .. } => {
-                let told = update(&params.get::<Value>().ok()?["update"])?;
-                match origin {
-                    Origin::Turn(turn) => Told::Update(told, Some(self.prompt_of(turn)?)),
-                    Origin::OutOfTurn => Told::Update(told, None),
+            ClientAction::Update { session, origin, params } => {
+                let told = self.names.update(&params.get::<Value>().ok()?)?;
+                let session = match session {
+                    Some(session) => Some(*self.client.keys.get(&session)?),
+                    None => None,
+                };
+                let origin = match origin {
+                    acp_core::Origin::Turn(turn) => Origin::Turn(self.prompt_of(turn)?),
+                    acp_core::Origin::OutOfTurn => Origin::OutOfTurn,
+                    acp_core::Origin::Replay => Origin::Replay,
+                    acp_core::Origin::Early => Origin::Early,
                     _ => return None,
-                }
+                };
+                Told::Update(told, session, origin)
             }
             ClientAction::PermissionRequested { ticket, turn, offer, .. } => {
                 let ask = offer.tool_call.as_deref()?.parse().ok()?;
@@ -200,6 +133,26 @@ impl Twin {
                 let calls: Option<Vec<_>> = calls.iter().map(|call| call.parse().ok()).collect();
                 Told::CallsLeftOpen(self.prompt_of(turn)?, calls?)
             }
+            ClientAction::PromptInserted { turn, message, .. } => {
+                let prompt = self.prompt_of(turn)?;
+                Told::Inserted(prompt, is_named(&Value::from(message?.into_string()), prompt)?)
+            }
+            ClientAction::CancelUndelivered { turn, stop, steer } => {
+                Told::CancelUndelivered(self.prompt_of(turn)?, stop, steer)
+            }
+            ClientAction::Common(Common::Resolved(resolved)) => {
+                let Of::Errand(errand, Leg::First) = *self.names.client.get(&resolved.request.number())? else {
+                    return None;
+                };
+                let session = match resolved.session {
+                    Some(session) => Some(*self.client.keys.get(&session)?),
+                    None => None,
+                };
+                Told::Done(errand, session, resolution(&resolved.outcome)?)
+            }
+            ClientAction::Common(Common::CancelUnconfirmed(request)) => {
+                Told::CancelUnconfirmed(*self.names.client.get(&request.number())?)
+            }
             ClientAction::TurnEnded { turn, settlement, outcome, .. } => {
                 Told::TurnEnded(self.prompt_of(turn)?, settled(&settlement, &outcome)?)
             }
@@ -209,20 +162,61 @@ impl Twin {
                 self.requests.insert(ask, ticket);
                 Told::Request(ask)
             }
-            ClientAction::Common(Common::CancelRequested(key)) => Told::CancelRequested(*self.names.keys.get(&key)?),
+            ClientAction::Common(Common::CancelRequested(key)) => {
+                Told::CancelRequested(Of::Ask(*self.names.keys.get(&key)?))
+            }
             ClientAction::Common(other) => common(&other)?,
             _ => return None,
         })
     }
 
     /// What the agent's host is told. It keeps the tickets.
-    pub(super) fn agent_told(&mut self, action: AgentAction) -> Told {
+    pub(super) fn agent_told(&mut self, action: AgentAction, model: &Model) -> Told {
         let text = format!("{action:?}");
-        self.of_agent(action).unwrap_or(Told::Other(text))
+        self.of_agent(action, model).unwrap_or(Told::Other(text))
     }
 
-    fn of_agent(&mut self, action: AgentAction) -> Option<Told> {
+    /// The host has an errand on its desk. `want`: what it looks like.
+    fn on_desk(&mut self, key: IncomingKey, paper: Paper, replay: bool, like: Like, model: &Model) -> Option<Told> {
+        let Of::Errand(errand, leg) = model.arrived(usize::try_from(key.number()).ok()?)? else { return None };
+        let want = if leg == Leg::LogIn { Want::LogIn } else { model.want(errand) };
+        let right = match like {
+            Like::Any => want == Want::Initialize || want == Want::LogIn,
+            Like::Open(method) => matches!(
+                (want, method),
+                (Want::New, Method::SessionNew)
+                    | (Want::Load(_), Method::SessionLoad)
+                    | (Want::Load(_) | Want::Resume(_), Method::SessionResume)
+            ),
+            Like::Close(session) => want == Want::Close(session),
+        };
+        self.desk.insert((errand, leg), paper);
+        right.then_some(Told::Errand(errand, leg, replay))
+    }
+
+    fn of_agent(&mut self, action: AgentAction, model: &Model) -> Option<Told> {
         Some(match action {
+            AgentAction::Initialize { ticket, .. } => {
+                self.on_desk(ticket.key(), Paper::Initialize(ticket), false, Like::Any, model)?
+            }
+            AgentAction::SessionRequested { ticket, method, replay, .. } => {
+                self.on_desk(ticket.key(), Paper::Session(ticket), replay, Like::Open(method), model)?
+            }
+            AgentAction::CloseSession { ticket, session } => {
+                let session = *self.agent.keys.get(&session)?;
+                self.on_desk(ticket.key(), Paper::Plain(ticket), false, Like::Close(session), model)?
+            }
+            AgentAction::Common(Common::Request { ticket, method, .. })
+                if ["authenticate", "auth/login"].contains(&method.as_str()) =>
+            {
+                self.on_desk(ticket.key(), Paper::Plain(ticket), false, Like::Any, model)?
+            }
+            AgentAction::Common(Common::CancelRequested(key)) => {
+                Told::CancelRequested(model.arrived(usize::try_from(key.number()).ok()?)?)
+            }
+            AgentAction::Common(Common::CancelUnconfirmed(request)) => {
+                Told::CancelUnconfirmed(*self.names.agent.get(&request.number())?)
+            }
             AgentAction::Prompt { ticket, params } => {
                 let number = number(&params.get::<Value>().ok()?["prompt"][0]["text"])?;
                 self.agent_turns.insert(number, ticket.turn());
@@ -238,9 +232,7 @@ impl Twin {
                 let calls: Option<Vec<_>> = calls.iter().map(|call| call.parse().ok()).collect();
                 Told::CallsClosed(self.turn_of(turn)?, calls?)
             }
-            AgentAction::IdleCancel { session } => {
-                Told::IdleCancel(self.agent.sessions.iter().position(|key| *key == session)? + 1)
-            }
+            AgentAction::IdleCancel { session } => Told::IdleCancel(*self.agent.keys.get(&session)?),
             AgentAction::Common(Common::Resolved(resolved)) => {
                 let ask = self.asks.iter().find(|(_, key)| **key == resolved.request).map(|(ask, _)| *ask)?;
                 Told::Resolved(ask, resolution(&resolved.outcome)?)
