@@ -227,6 +227,16 @@ fn a_steer_cancels_the_turn_and_sends_its_line_when_that_is_over() {
 }
 
 #[test]
+fn where_prompts_are_sent_at_once_a_steer_sends_its_line_behind_the_cancel() {
+    let (mut client, session, _) = ClientBench::running(config(|config| config.overlap = Overlap::Forward(2)));
+    steer(&mut client, session, "b").expect("room");
+    assert_eq!(client.said(), ["session/cancel s1", "ask 4 session/prompt"], "the cancel is not about it");
+    client.stops(3, "cancelled");
+    client.stops(4, "end_turn");
+    assert_eq!(client.heard(), ["turn 1 Cancelled", "turn 2 Ended(EndTurn)"]);
+}
+
+#[test]
 fn a_steer_with_no_turn_of_ours_is_sent_at_once_and_cancels_nothing() {
     let (mut client, session) = ClientBench::ready(Config::client());
     client.permission("of the agent's own work", "s1");

@@ -5,12 +5,13 @@ use alloc::{boxed::Box, collections::BTreeMap, vec::Vec};
 use super::{Connection, call::Purpose, client_setup::Opening, client_work::Watched, recording::note, turns::Turn};
 use crate::{
     error::{CommandError, Misuse},
-    machine::{CancelKind, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject},
+    machine::{CancelKind, HandshakeInput, Machine, TurnInput, TurnOutput, TurnReject, WorkInput},
+    outbox::Tag,
     role::Client,
     session::Stage,
     ticket::{FrameId, RequestKey, Scope, SessionKey, TurnKey},
     time::Timestamp,
-    wire::{Capabilities, Method, MethodName, Payload, dialect::v2},
+    wire::{Capabilities, Method, MethodName, Params, Payload, dialect::v2, write_request},
 };
 
 /// What only a client keeps.
@@ -96,8 +97,8 @@ impl Connection<Client> {
     }
 
     /// Cuts the running turn short for the sake of another prompt: cancels it with [`CancelKind::Steer`], and sends the
-    /// prompt when it is over. The prompt waits whatever [`Config::overlap`](crate::Config::overlap) says, one at a time if
-    /// that refuses a second prompt. If no turn of ours runs, it is sent at once, and nothing is cancelled.
+    /// prompt when it is over. The prompt waits also where [`Config::overlap`](crate::Config::overlap) refuses a second one, one
+    /// at a time; with [`Overlap::Forward`](crate::Overlap::Forward) it is sent at once, behind the cancel. If no turn of ours runs, it is sent at once, and nothing is cancelled.
     ///
     /// Of several such prompts in a row each is sent, in order, and cut short for the next. If the turn that was cut short
     /// fails, the ones that wait are not sent, since the agent's view of the session may differ from ours: each ends as
@@ -117,12 +118,13 @@ impl Connection<Client> {
         self.advance(now);
         let params = self.prompt_params(session, content, meta)?;
         let running = self.running_turn(session);
-        let turn = self.begin(session, params, TurnInput::Follow)?;
+        let turn = self.begin(session, params.clone(), TurnInput::Follow)?;
         if let Some(running) = running {
             if let Some(turn) = self.turns.get_mut(&turn) {
                 turn.steers = true;
             }
             self.cancel(running, CancelKind::Steer, &[])?;
+            self.send_behind(session, turn, &params);
         }
         Ok(turn)
     }
@@ -210,6 +212,24 @@ impl Connection<Client> {
         }
         self.turns.insert(turn, opened);
         Ok(turn)
+    }
+
+    /// A prompt that was queued to be sent goes out behind all that was queued since, if it is not out yet: the cancel for
+    /// its sake is not about it.
+    fn send_behind(&mut self, session: SessionKey, turn: TurnKey, params: &Payload) {
+        let Some(request) = self.turns.get(&turn).filter(|turn| turn.params.is_none()).map(|turn| turn.request) else {
+            return;
+        };
+        if self.outbox.withdraw(|tag| *tag == Tag::Request(request)) {
+            let params = Params::from(Some(params));
+            let method = Method::SessionPrompt.name();
+            let frame = self.outbox.push(Tag::Request(request), |out| write_request(out, request, method, params));
+            if let Some(call) = self.outgoing.get_mut(request) {
+                call.frame = frame;
+            }
+            self.step_work(session, WorkInput::End { turn: turn.0, done: false });
+            self.work_sent(session, turn);
+        }
     }
 
     pub(super) fn send_prompt(
