@@ -166,12 +166,13 @@ impl Client {
             (Some(_), _) => waiting.push_back(number),
         }
         self.live.insert(number, seat);
-        if before.is_none() || matches!(overlap, Overlap::Forward(_)) {
-            self.send(number);
-        }
         if let Some(running) = before.filter(|_| steers) {
             self.steering.insert(number);
+            // The cancel goes first: it is not about what is sent for its sake.
             self.cancel(running, CancelKind::Steer);
+        }
+        if before.is_none() || matches!(overlap, Overlap::Forward(_)) {
+            self.send(number);
         }
         "Done"
     }
