@@ -39,8 +39,8 @@ pub(super) struct Turn {
     came: usize,
     seat: Seat,
     cause: Option<Cause>,
-    /// Whether it came behind a cancel.
-    behind: bool,
+    /// Whether its host was told of it: one that came behind a cancel is held back in version 2, until that is confirmed.
+    told: bool,
     /// Version 2: whether its prompt is answered, and has its place.
     inserted: bool,
     /// Its tool calls without a result.
@@ -105,14 +105,6 @@ impl Agent {
 
     fn turn(&mut self, number: usize) -> Option<&mut Turn> {
         self.turns.iter_mut().find(|turn| turn.number == number)
-    }
-
-    /// Whether a host may work on this prompt: in version 2 not while work goes on that is cancelled, which has to end first.
-    pub(super) fn may_work(&self, number: usize) -> bool {
-        let Some(turn) = self.turns.iter().find(|turn| turn.number == number) else { return true };
-        let place = self.places.get(turn.seat).filter(|place| self.two && turn.behind && place.cancelled);
-        let running = place.and_then(|place| place.running).filter(|running| *running != number);
-        !self.turns.iter().any(|turn| Some(turn.number) == running && turn.inserted)
     }
 
     /// A request came: as the so manieth.

@@ -127,9 +127,9 @@ impl Model {
         }
     }
 
-    /// Whether the agent's host knows of a prompt and may work on it.
+    /// Whether the agent's host knows of a prompt.
     fn works(&self, prompt: usize) -> bool {
-        self.known.contains(&prompt) && self.agent.may_work(prompt)
+        self.known.contains(&prompt)
     }
 
     const fn is_two(&self) -> bool {

@@ -60,7 +60,7 @@ impl Agent {
     // ---- the client ------------------------------------------------------------------------------------------------
 
     pub(in crate::model) fn prompted(&mut self, number: usize, session: usize) {
-        let (overlap, came) = (self.overlap, self.arrival(Of::Prompt(number)));
+        let (two, overlap, came) = (self.two, self.overlap, self.arrival(Of::Prompt(number)));
         self.end.used = true;
         let refused = if self.locked { Some(LOGIN) } else { self.why_not(session) };
         let seat = self.places.find(session);
@@ -75,15 +75,20 @@ impl Agent {
             }
             (Some(_), Overlap::Queue(limit) | Overlap::Forward(limit)) if waiting.len() < limit => {
                 waiting.push_back(number);
-                matches!(overlap, Overlap::Forward(_))
+                matches!(overlap, Overlap::Forward(_)) && !(two && *cancelled)
             }
             (Some(_), Overlap::Refuse) => return self.answer(Of::Prompt(number), Said::Failed(INVALID)),
             (Some(_), _) => return self.answer(Of::Prompt(number), Said::Failed(INTERNAL)),
         };
         work.sent(number, false);
-        let behind = *cancelled;
-        self.turns.push(Turn { number, came, seat, cause: None, behind, inserted: false, calls: Vec::new() });
+        self.turns.push(Turn { number, came, seat, cause: None, told: false, inserted: false, calls: Vec::new() });
         if starts {
+            self.start(number);
+        }
+    }
+
+    fn start(&mut self, number: usize) {
+        if self.turn(number).is_some_and(|turn| !core::mem::replace(&mut turn.told, true)) {
             self.end.tell(Told::Prompt(number));
         }
     }
@@ -123,7 +128,7 @@ impl Agent {
     }
 
     fn drop_waiting(&mut self, number: usize, cause: Cause) {
-        if matches!(self.overlap, Overlap::Forward(_)) {
+        if matches!(self.overlap, Overlap::Forward(_)) && self.turn(number).is_some_and(|turn| turn.told) {
             self.end.tell(Told::DropQueued(number));
         }
         self.resolve_of(number, cause);
@@ -195,8 +200,11 @@ impl Agent {
         if forced {
             self.end.tell(Told::Forced(number));
         }
-        if let Some(next) = next.filter(|_| !matches!(self.overlap, Overlap::Forward(_))) {
-            self.end.tell(Told::Prompt(next));
+        if let Some(next) = next {
+            self.start(next);
+            if let (Overlap::Forward(_), Some(place)) = (self.overlap, self.places.get(seat)) {
+                place.waiting.clone().into_iter().for_each(|waiting| self.start(waiting));
+            }
         }
         self.may_close(seat);
         self.end.settle(self.owes());

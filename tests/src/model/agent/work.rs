@@ -57,10 +57,13 @@ impl Agent {
     pub(super) fn waits(&mut self, number: usize) {
         let Some(turn) = self.turn(number) else { return };
         let (seat, shown) = (turn.seat, turn.inserted && turn.cause.is_none());
-        let waits = self.asks.values().any(|asked| asked.turn == number && asked.kind == Kind::Permission);
         if shown {
-            self.is_at(seat, if waits { State::Waiting } else { State::Running });
+            self.is_at(seat, if self.has_to_wait(number) { State::Waiting } else { State::Running });
         }
+    }
+
+    fn has_to_wait(&self, number: usize) -> bool {
+        self.asks.values().any(|asked| asked.turn == number && asked.kind == Kind::Permission)
     }
 
     /// Whether the history of a session is to be told.
@@ -110,6 +113,9 @@ impl Agent {
                 }
                 if last {
                     self.is_at(seat, State::Rest(Some(stop)));
+                } else if !self.turns.iter().any(|turn| turn.seat == seat && self.has_to_wait(turn.number)) {
+                    // Only this one waited for the user.
+                    self.is_at(seat, State::Running);
                 }
             }
         }
