@@ -39,7 +39,7 @@ pub(super) struct Turn {
     came: usize,
     seat: Seat,
     cause: Option<Cause>,
-    /// Whether its host was told of it: one that came behind a cancel is held back in version 2, until that is confirmed.
+    /// Whether its host is told of it.
     told: bool,
     /// Version 2: whether its prompt is answered, and has its place.
     inserted: bool,

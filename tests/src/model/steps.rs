@@ -127,17 +127,12 @@ impl Model {
         }
     }
 
-    /// Whether the agent's host knows of a prompt.
-    fn works(&self, prompt: usize) -> bool {
-        self.known.contains(&prompt)
-    }
-
     const fn is_two(&self) -> bool {
         self.setting.version == 2
     }
 
     fn agent_choices(&self, steps: &mut Steps) {
-        for prompt in self.known.iter().filter(|prompt| self.works(**prompt)) {
+        for prompt in &self.known {
             let live = self.tickets.contains(prompt);
             if live || prompt + 2 > self.prompts.len() {
                 steps.put(if live { 2 } else { 1 }, Step::Report(*prompt, Report::Text));
@@ -158,7 +153,7 @@ impl Model {
             steps.put(1, Step::Report(0, Report::Text));
             steps.put(1, Step::Ask(0, Kind::Read));
         }
-        for prompt in self.tickets.iter().filter(|prompt| self.works(**prompt)) {
+        for prompt in &self.tickets {
             steps.put(2, Step::End(*prompt, Ending::Ended));
             steps.put(1, Step::End(*prompt, Ending::Failed));
             steps.put(1, Step::End(*prompt, Ending::Cancelled));
@@ -203,12 +198,12 @@ impl Model {
             Step::Decide(ask, _) | Step::Commit(ask) => self.dialogs.contains(&ask),
             Step::Serve(ask, _) => self.requests.contains(&ask),
             Step::Report(0, _) | Step::Ask(0, _) => true,
-            Step::Report(prompt, Report::Finish) => self.works(prompt) && self.calls.contains_key(&prompt),
-            Step::Report(prompt, _) | Step::Ask(prompt, _) => self.works(prompt),
-            Step::Insert(prompt) => self.is_two() && self.works(prompt),
+            Step::Report(prompt, Report::Finish) => self.known.contains(&prompt) && self.calls.contains_key(&prompt),
+            Step::Report(prompt, _) | Step::Ask(prompt, _) => self.known.contains(&prompt),
+            Step::Insert(prompt) => self.is_two() && self.known.contains(&prompt),
             Step::Tell(session) => self.agent.places.knew(session),
             Step::Withdraw(ask) => ask <= self.asks.len(),
-            Step::End(prompt, _) => self.tickets.contains(&prompt) && self.works(prompt),
+            Step::End(prompt, _) => self.tickets.contains(&prompt),
             Step::Settle(errand, leg, _) => self.desk.contains(&(errand, leg)),
             Step::Lose(side, back) => self.setting.loses && self.pipe(side.other()).place(back.into()).is_some(),
             Step::Stray(side, stray) => !self.pipe(side).broken && self.strays(side).contains(&stray),
@@ -243,10 +238,7 @@ impl Model {
         let owed = self.desk.first().map(|(errand, leg)| Step::Settle(*errand, *leg, true));
         let owed = owed.or_else(|| self.dialogs.first().map(|ask| Step::Decide(*ask, Choice::Allow)));
         let owed = owed.or_else(|| self.requests.first().map(|ask| Step::Serve(*ask, true)));
-        let owed = owed.or_else(|| {
-            let mut tickets = self.tickets.iter().filter(|prompt| self.works(**prompt));
-            tickets.next().map(|prompt| Step::End(*prompt, Ending::Ended))
-        });
+        let owed = owed.or_else(|| self.tickets.first().map(|prompt| Step::End(*prompt, Ending::Ended)));
         owed.or_else(|| {
             // Nobody owes anything: the client's host closes, and each end that is gone ends the other's stream.
             let (client, agent) = (&self.client.end, &self.agent.end);

@@ -60,7 +60,8 @@ impl Agent {
     // ---- the client ------------------------------------------------------------------------------------------------
 
     pub(in crate::model) fn prompted(&mut self, number: usize, session: usize) {
-        let (two, overlap, came) = (self.two, self.overlap, self.arrival(Of::Prompt(number)));
+        let two = self.two;
+        let (overlap, came) = (self.overlap, self.arrival(Of::Prompt(number)));
         self.end.used = true;
         let refused = if self.locked { Some(LOGIN) } else { self.why_not(session) };
         let seat = self.places.find(session);
@@ -75,20 +76,15 @@ impl Agent {
             }
             (Some(_), Overlap::Queue(limit) | Overlap::Forward(limit)) if waiting.len() < limit => {
                 waiting.push_back(number);
+                // In version 2 cancelled work has to be over before other work begins.
                 matches!(overlap, Overlap::Forward(_)) && !(two && *cancelled)
             }
             (Some(_), Overlap::Refuse) => return self.answer(Of::Prompt(number), Said::Failed(INVALID)),
             (Some(_), _) => return self.answer(Of::Prompt(number), Said::Failed(INTERNAL)),
         };
         work.sent(number, false);
-        self.turns.push(Turn { number, came, seat, cause: None, told: false, inserted: false, calls: Vec::new() });
+        self.turns.push(Turn { number, came, seat, cause: None, told: starts, inserted: false, calls: Vec::new() });
         if starts {
-            self.start(number);
-        }
-    }
-
-    fn start(&mut self, number: usize) {
-        if self.turn(number).is_some_and(|turn| !core::mem::replace(&mut turn.told, true)) {
             self.end.tell(Told::Prompt(number));
         }
     }
@@ -200,15 +196,21 @@ impl Agent {
         if forced {
             self.end.tell(Told::Forced(number));
         }
-        if let Some(next) = next {
+        let waiting = self.places.get(seat).filter(|_| matches!(self.overlap, Overlap::Forward(_)));
+        let waiting = waiting.map(|place| place.waiting.clone()).unwrap_or_default();
+        for next in next.into_iter().chain(waiting.into_iter().filter(|_| next.is_some())) {
             self.start(next);
-            if let (Overlap::Forward(_), Some(place)) = (self.overlap, self.places.get(seat)) {
-                place.waiting.clone().into_iter().for_each(|waiting| self.start(waiting));
-            }
         }
         self.may_close(seat);
         self.end.settle(self.owes());
         delivery
+    }
+
+    /// The host is told of a prompt, if it was not.
+    fn start(&mut self, number: usize) {
+        if self.turn(number).is_some_and(|turn| !core::mem::replace(&mut turn.told, true)) {
+            self.end.tell(Told::Prompt(number));
+        }
     }
 
     /// Version 1: the answer to the prompt is the end of the turn.

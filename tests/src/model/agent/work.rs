@@ -58,11 +58,12 @@ impl Agent {
         let Some(turn) = self.turn(number) else { return };
         let (seat, shown) = (turn.seat, turn.inserted && turn.cause.is_none());
         if shown {
-            self.is_at(seat, if self.has_to_wait(number) { State::Waiting } else { State::Running });
+            self.is_at(seat, if self.asks_user(number) { State::Waiting } else { State::Running });
         }
     }
 
-    fn has_to_wait(&self, number: usize) -> bool {
+    /// Whether a turn waits for the user's answer.
+    fn asks_user(&self, number: usize) -> bool {
         self.asks.values().any(|asked| asked.turn == number && asked.kind == Kind::Permission)
     }
 
@@ -113,8 +114,8 @@ impl Agent {
                 }
                 if last {
                     self.is_at(seat, State::Rest(Some(stop)));
-                } else if !self.turns.iter().any(|turn| turn.seat == seat && self.has_to_wait(turn.number)) {
-                    // Only this one waited for the user.
+                } else if !self.turns.iter().any(|turn| turn.seat == seat && self.asks_user(turn.number)) {
+                    // Perhaps it was only this one that waited for the user.
                     self.is_at(seat, State::Running);
                 }
             }
