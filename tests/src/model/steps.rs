@@ -91,10 +91,10 @@ impl Model {
             steps.put(1, Step::Cancel(0, CancelKind::Stop));
         }
         for ask in &self.dialogs {
-            steps.put(2, Step::Decide(*ask, Choice::Allow));
-            steps.put(1, Step::Decide(*ask, Choice::Dismiss));
-            steps.put(1, Step::Decide(*ask, Choice::Foreign));
-            steps.put(1, Step::Commit(*ask));
+            steps.put(3, Step::Decide(*ask, Choice::Allow));
+            steps.put(2, Step::Decide(*ask, Choice::Dismiss));
+            steps.put(2, Step::Decide(*ask, Choice::Foreign));
+            steps.put(3, Step::Commit(*ask));
         }
         for ask in &self.requests {
             steps.put(2, Step::Serve(*ask, true));
@@ -119,7 +119,7 @@ impl Model {
             let plan = [Plan::Plain, Plan::Bounded, Plan::LogIn][(self.steps + place) % 3];
             let step = Step::Errand(want, fitting(want, plan));
             let weight = if want == Want::New && self.client.places.seats().is_empty() { 4 } else { weight };
-            let now = self.steps % 2 == place % 2 && (self.allows(step));
+            let now = self.steps % 5 == place % 5 && (self.allows(step));
             steps.put(if now { weight } else { 0 }, step);
         }
         for errand in (1..=self.errands.len()).rev().take(2) {
@@ -136,7 +136,7 @@ impl Model {
             let live = self.tickets.contains(prompt);
             if live || prompt + 2 > self.prompts.len() {
                 steps.put(if live { 2 } else { 1 }, Step::Report(*prompt, Report::Text));
-                steps.put(if live { 2 } else { 1 }, Step::Ask(*prompt, Kind::Permission));
+                steps.put(if live { 5 } else { 1 }, Step::Ask(*prompt, Kind::Permission));
                 steps.put(1, Step::Ask(*prompt, Kind::Read));
                 steps.put(1, Step::Report(*prompt, Report::Open));
                 steps.put(usize::from(self.is_two()), Step::Insert(*prompt));
@@ -163,13 +163,13 @@ impl Model {
             steps.put(1, Step::Settle(*errand, *leg, false));
         }
         for session in (1..=self.sessions).filter(|session| self.agent.places.knew(*session)) {
-            steps.put(usize::from(self.steps % 3 == session % 3), Step::Tell(session));
+            steps.put(usize::from(self.steps % 6 == session % 6), Step::Tell(session));
         }
-        if self.steps % 6 == 3 {
+        if self.steps % 12 == 3 {
             steps.put(1, Step::Lock(true));
         }
         if self.agent.locked {
-            steps.put(1, Step::Lock(false));
+            steps.put(3, Step::Lock(false));
         }
     }
 
