@@ -97,8 +97,9 @@ impl Connection<Client> {
     }
 
     /// Cuts the running turn short for the sake of another prompt: cancels it with [`CancelKind::Steer`], and sends the
-    /// prompt when it is over. The prompt waits also where [`Config::overlap`](crate::Config::overlap) refuses a second one, one
-    /// at a time; with [`Overlap::Forward`](crate::Overlap::Forward) it is sent at once, behind the cancel. If no turn of ours runs, it is sent at once, and nothing is cancelled.
+    /// prompt when it is over. The prompt waits also where [`Config::overlap`](crate::Config::overlap) refuses a second
+    /// one, one at a time; with [`Overlap::Forward`](crate::Overlap::Forward) it is sent at once, behind the cancel. If no
+    /// turn of ours runs, it is sent at once, and nothing is cancelled.
     ///
     /// Of several such prompts in a row each is sent, in order, and cut short for the next. If the turn that was cut short
     /// fails, the ones that wait are not sent, since the agent's view of the session may differ from ours: each ends as

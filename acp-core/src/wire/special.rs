@@ -52,7 +52,7 @@ pub(super) fn backslashes(block: &[u8; STRIDE]) -> u64 {
 /// A bit for each mark, the lowest for the first.
 ///
 /// Bit `j` of byte `i` of what is gathered is byte `i` of word `j`; exchanging rows and columns puts it in its place. That
-/// is half of what it costs to draw each word together by a multiplication.
+/// costs less than to draw each word together by a multiplication of its own.
 #[inline]
 fn fold(marks: &[u8; STRIDE]) -> u64 {
     let mut gathered = 0;
@@ -106,6 +106,7 @@ pub(super) fn letter(letter: u8) -> Option<u8> {
     LETTERS.get(usize::from(letter)).copied().filter(|decoded| *decoded != 0)
 }
 
+/// By letter; 0 for what is no escape of one letter, since none stands for it.
 const LETTERS: [u8; 256] = {
     let mut letters = [0; 256];
     let known = *b"\"\"\\\\//b\x08f\x0Cn\nr\rt\t";
